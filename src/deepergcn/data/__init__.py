@@ -1,0 +1,1 @@
+"""From files to batches: every source becomes one kind of dataset, and every input is checked."""

@@ -1,0 +1,1 @@
+"""Modules over ops: aggregators, GENConv, MsgNorm, encoders, blocks and networks."""

@@ -1,0 +1,47 @@
+"""The program's own options, in fresh processes as a user starts it."""
+
+import subprocess
+import sys
+
+from deepergcn.version import __version__
+
+
+def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-c", "from deepergcn.cli.main import main; main()", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_version() -> None:
+    answer = run("--version")
+    assert answer.returncode == 0
+    assert answer.stdout.strip() == f"deepergcn {__version__}"
+
+
+def test_help_names_the_program() -> None:
+    answer = run("--help")
+    assert answer.returncode == 0
+    assert "Train very deep graph networks" in answer.stdout
+
+
+def test_unknown_command_is_one_clear_error() -> None:
+    answer = run("fly")
+    assert answer.returncode == 2
+    assert "No such command 'fly'" in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from deepergcn.cli.main import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "heavy = {'torch', 'numpy', 'numba', 'torch_geometric', 'rdkit', 'pandas', 'pyarrow'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code, "--help"], capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 0, answer.stderr
