@@ -1,0 +1,158 @@
+"""One graph's structure: who sends to whom, ordered by target and by source, built once and shared by every layer."""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from deepergcn.errors import InputError
+from deepergcn.ops.structure import build
+
+
+@dataclass(frozen=True, eq=False)
+class Adjacency:
+    """The in-edges of every target (CSR) and the out-edges of every source (the transpose), with the edge order.
+
+    An edge u -> v carries a message from its source u to its target v. Edge features keep the order in which
+    the edges were given; ``edge`` and ``edge_t`` say where in that order each stored edge stands.
+
+    Attributes:
+        num_sources: number of vertices that send; the rows of ``x``.
+        num_targets: number of vertices that receive; the rows of the aggregated message.
+        rowptr: [num_targets + 1], where the in-edges of each target begin.
+        source: [num_edges], the source of each edge, ordered by target.
+        edge: [num_edges], the place of each of these edges in the given order.
+        rowptr_t: [num_sources + 1], where the out-edges of each source begin.
+        target: [num_edges], the target of each edge, ordered by source.
+        edge_t: [num_edges], the place of each of these edges in the given order.
+
+    All index tensors are int32 where the graph fits, int64 beyond. Nothing is ever changed in place, so that one
+    object can be shared between layers, threads and steps.
+    """
+
+    num_sources: int
+    num_targets: int
+    rowptr: Tensor
+    source: Tensor
+    edge: Tensor
+    rowptr_t: Tensor
+    target: Tensor
+    edge_t: Tensor
+
+    @classmethod
+    def from_edge_index(cls, edge_index: Tensor, num_nodes: int | tuple[int, int] | None = None) -> Self:
+        """Build from PyG's ``edge_index`` [2, num_edges]: row 0 the sources, row 1 the targets.
+
+        Args:
+            edge_index: an integer tensor, or PyG's ``EdgeIndex``.
+            num_nodes: the number of vertices; a pair (sources, targets) for a bipartite graph. Without it, the
+                size that an ``EdgeIndex`` knows, else the highest number in ``edge_index`` plus one.
+        """
+        size = _known_size(edge_index) if num_nodes is None else num_nodes
+        edge_index = _plain(edge_index)
+        if size is None:
+            size = int(edge_index.max()) + 1 if edge_index.numel() else 0
+        num_sources, num_targets = (size, size) if isinstance(size, int) else size
+        for name, count in (("sources", num_sources), ("targets", num_targets)):
+            if count < 0:
+                raise InputError(f"num_nodes: the number of {name} must not be negative, got {count}")
+        return cls(num_sources, num_targets, *build(edge_index, num_sources, num_targets))
+
+    @classmethod
+    def from_sparse(cls, matrix: Tensor) -> Self:
+        """Build from a torch sparse tensor (COO, CSR or CSC) in PyG's ``adj_t`` convention.
+
+        Row v holds the in-neighbours of v: rows are targets, columns are sources. Only the structure is taken.
+        """
+        if matrix.layout not in (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc) or matrix.dim() != 2:
+            raise InputError(
+                "adjacency: expected a two-dimensional sparse tensor (COO, CSR or CSC), "
+                f"got {matrix.dim()} dimensions of layout {matrix.layout}"
+            )
+        num_targets, num_sources = matrix.shape
+        indices = matrix._indices() if matrix.layout == torch.sparse_coo else matrix.to_sparse()._indices()
+        return cls.from_edge_index(indices.flip(0), (num_sources, num_targets))
+
+    @property
+    def num_edges(self) -> int:
+        return self.source.shape[0]
+
+    @property
+    def device(self) -> torch.device:
+        return self.source.device
+
+    def degree(self, dtype: torch.dtype = torch.float32) -> Tensor:
+        """|N(v)|, the number of in-edges of every target, [num_targets]."""
+        return (self.rowptr[1:] - self.rowptr[:-1]).to(dtype)
+
+    def edge_index(self) -> Tensor:
+        """PyG's ``edge_index`` again, int64 [2, num_edges], in the order in which the edges were given."""
+        per_target = (self.rowptr[1:] - self.rowptr[:-1]).long()
+        targets = torch.arange(self.num_targets, device=self.device).repeat_interleave(
+            per_target, output_size=self.num_edges
+        )
+        given = torch.empty(2, self.num_edges, dtype=torch.int64, device=self.device)
+        given[:, self.edge.long()] = torch.stack([self.source.long(), targets])
+        return given
+
+    def transpose(self) -> "Adjacency":
+        """The graph with every edge turned round; nothing is copied."""
+        return Adjacency(
+            num_sources=self.num_targets,
+            num_targets=self.num_sources,
+            rowptr=self.rowptr_t,
+            source=self.target,
+            edge=self.edge_t,
+            rowptr_t=self.rowptr,
+            target=self.source,
+            edge_t=self.edge,
+        )
+
+    def to(self, device: torch.device | str) -> "Adjacency":
+        """The same structure on another device."""
+        return replace(
+            self,
+            rowptr=self.rowptr.to(device),
+            source=self.source.to(device),
+            edge=self.edge.to(device),
+            rowptr_t=self.rowptr_t.to(device),
+            target=self.target.to(device),
+            edge_t=self.edge_t.to(device),
+        )
+
+    def __repr__(self) -> str:
+        return f"Adjacency({self.num_sources} sources, {self.num_targets} targets, {self.num_edges} edges)"
+
+
+def as_adjacency(graph: Tensor | Adjacency, num_sources: int, num_targets: int) -> Adjacency:
+    """An ``Adjacency`` from whatever a layer is given, checked against the number of vertices it is used with."""
+    if isinstance(graph, Tensor):
+        if graph.layout == torch.strided:
+            return Adjacency.from_edge_index(graph, (num_sources, num_targets))
+        graph = Adjacency.from_sparse(graph)
+    if not isinstance(graph, Adjacency):
+        raise InputError(
+            "edge_index: expected an Adjacency, an integer tensor [2, edges] or a sparse tensor, "
+            f"got {type(graph).__name__}"
+        )
+    if (graph.num_sources, graph.num_targets) != (num_sources, num_targets):
+        raise InputError(
+            f"adjacency: it has {graph.num_sources} sources and {graph.num_targets} targets, "
+            f"but x has {num_sources} and {num_targets} rows"
+        )
+    return graph
+
+
+def _plain(edge_index: Tensor) -> Tensor:
+    """The bare tensor behind PyG's ``EdgeIndex``, which is a tensor subclass."""
+    return edge_index if type(edge_index) is Tensor else edge_index.as_subclass(Tensor)
+
+
+def _known_size(edge_index: Tensor) -> tuple[int, int] | None:
+    """(sources, targets) as an ``EdgeIndex`` knows them, where it does."""
+    known = getattr(edge_index, "get_sparse_size", None)
+    if known is None:
+        return None
+    num_sources, num_targets = known()
+    return int(num_sources), int(num_targets)

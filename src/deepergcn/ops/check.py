@@ -1,0 +1,71 @@
+"""What every aggregation asks of its input, with errors that name the argument."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from deepergcn.errors import InputError
+from deepergcn.ops.adjacency import Adjacency
+from deepergcn.ops.edge import Affine, Dense, EdgeTerm, Table
+
+Parameter = float | Tensor
+"""beta, p or y: a number, a scalar tensor, or one value a channel."""
+
+_FLOATS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
+
+
+def check_inputs(x: Tensor, adjacency: Adjacency, edge: EdgeTerm | Tensor | None, eps: float | None) -> EdgeTerm | None:
+    """Check what every aggregation takes; a bare tensor of edge features becomes ``Dense``."""
+    if x.dim() != 2 or x.dtype not in _FLOATS:
+        raise InputError(f"x: expected a floating-point tensor [nodes, channels], got {x.dtype} {list(x.shape)}")
+    if x.shape[0] != adjacency.num_sources:
+        raise InputError(f"x: expected {adjacency.num_sources} rows, one a source of the graph, got {x.shape[0]}")
+    if x.device != adjacency.device:
+        raise InputError(f"adjacency: expected it on {x.device} as x, got {adjacency.device}; move it with .to()")
+    if eps is not None and not (math.isfinite(eps) and eps >= 0):
+        raise InputError(f"eps: expected a finite number >= 0, or None for messages as they are, got {eps}")
+    if edge is None:
+        return None
+    edge = Dense(edge) if isinstance(edge, Tensor) else edge
+    _check_edge(edge, x, adjacency.num_edges)
+    return edge
+
+
+def _check_edge(edge: EdgeTerm, x: Tensor, num_edges: int) -> None:
+    channels = x.shape[1]
+    match edge:
+        case Affine(features, weight, bias):
+            _expect("edge features", features, (num_edges, weight.shape[-1]))
+            _expect("edge weight", weight, (channels, features.shape[-1]))
+            if bias is not None:
+                _expect("edge bias", bias, (channels,))
+        case Table(codes, table):
+            if codes.dtype not in (torch.int64, torch.int32) or codes.shape != (num_edges,):
+                raise InputError(f"edge codes: expected integers [{num_edges}], got {codes.dtype} {list(codes.shape)}")
+            _expect("edge table", table, (table.shape[0], channels))
+        case Dense(features):
+            _expect("edge features", features, (num_edges, channels))
+        case _:
+            raise InputError(f"edge: expected a tensor, Affine, Table or Dense, got {type(edge).__name__}")
+
+
+def _expect(name: str, tensor: Tensor, shape: tuple[int, ...]) -> None:
+    if tensor.shape != shape or not tensor.is_floating_point():
+        raise InputError(
+            f"{name}: expected a floating-point tensor {list(shape)}, got {tensor.dtype} {list(tensor.shape)}"
+        )
+
+
+def check_parameter(name: str, value: Parameter, channels: int) -> None:
+    """beta, p and y are finite numbers, scalar tensors or tensors with one value a channel."""
+    if isinstance(value, Tensor):
+        if value.shape not in ((), (1,), (channels,)) or not value.is_floating_point():
+            raise InputError(
+                f"{name}: expected a number, a scalar tensor or one value for each of the {channels} channels, "
+                f"got {value.dtype} {list(value.shape)}"
+            )
+        if not torch.compiler.is_compiling() and value.device.type == "cpu" and not value.detach().isfinite().all():
+            raise InputError(f"{name}: expected finite values, got {value.detach().tolist()}")
+    elif not math.isfinite(value):
+        raise InputError(f"{name}: expected a finite number, got {value}")
