@@ -1,0 +1,68 @@
+"""What is to be predicted, and how it is scored."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from deepergcn.errors import InputError
+
+Level = Literal["node", "graph"]
+Kind = Literal["binary", "multi-label", "multi-class", "regression"]
+Metric = Literal["rocauc", "accuracy", "mae", "rmse"]
+Loss = Literal["bce", "cross-entropy", "mse"]
+
+METRICS: dict[Kind, tuple[Metric, ...]] = {
+    "binary": ("rocauc", "accuracy"),
+    "multi-label": ("rocauc", "accuracy"),
+    "multi-class": ("accuracy",),
+    "regression": ("rmse", "mae"),
+}
+"""The metrics that fit each kind of task; the first is its default."""
+
+_LOSSES: dict[Kind, Loss] = {
+    "binary": "bce",
+    "multi-label": "bce",
+    "multi-class": "cross-entropy",
+    "regression": "mse",
+}
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task: one prediction for every node or for every graph.
+
+    Args:
+        level: ``"node"`` or ``"graph"``.
+        kind: ``"binary"`` (one yes/no), ``"multi-label"`` (several of them), ``"multi-class"`` (one of
+            several) or ``"regression"`` (one or several numbers).
+        outputs: The number of outputs of a network's head: the labels or targets, or the classes of a
+            multi-class task.
+        metric: One of :data:`METRICS` for this kind.
+    """
+
+    level: Level
+    kind: Kind
+    outputs: int
+    metric: Metric
+
+    def __post_init__(self) -> None:
+        for field, value, choices in (
+            ("level", self.level, get_args(Level)),
+            ("kind", self.kind, get_args(Kind)),
+        ):
+            if value not in choices:
+                raise InputError(f"task {field} is {value!r}; expected one of {', '.join(choices)}")
+        if self.metric not in METRICS[self.kind]:
+            raise InputError(
+                f"task metric is {self.metric!r}; a {self.kind} task has {' or '.join(METRICS[self.kind])}"
+            )
+        if type(self.outputs) is not int:
+            raise InputError(f"task outputs is {self.outputs!r}; expected an integer")
+        least = 2 if self.kind == "multi-class" else 1
+        if self.outputs < least or (self.kind == "binary" and self.outputs != 1):
+            expected = "1" if self.kind == "binary" else f"at least {least}"
+            raise InputError(f"task outputs is {self.outputs}; a {self.kind} task has {expected}")
+
+    @property
+    def loss(self) -> Loss:
+        """The loss that is trained on; it follows from the kind."""
+        return _LOSSES[self.kind]
