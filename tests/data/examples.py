@@ -1,5 +1,7 @@
 """Small datasets that the tests of this room share."""
 
+import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -44,3 +46,24 @@ def one_network(**changes: Any) -> Dataset:
         "digest": "made here",
     }
     return Dataset(**{**fields, **changes})
+
+
+def assert_same(a: Dataset, b: Dataset) -> None:
+    """The two datasets are equal in every field but the digest, types of numbers included."""
+    for field in dataclasses.fields(Dataset):
+        if field.name != "digest":
+            left, right = getattr(a, field.name), getattr(b, field.name)
+            _assert_equal(left, right, field.name)
+
+
+def _assert_equal(left: Any, right: Any, name: str) -> None:
+    if isinstance(right, Mapping):
+        assert set(left) == set(right), name
+        for key in right:
+            _assert_equal(left[key], right[key], f"{name} {key}")
+    elif isinstance(right, torch.Tensor):
+        assert left.dtype == right.dtype, name
+        assert left.shape == right.shape, name
+        assert torch.equal(left.nan_to_num(nan=-7.5), right.nan_to_num(nan=-7.5)), name
+    else:
+        assert left == right, name

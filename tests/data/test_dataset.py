@@ -112,7 +112,7 @@ NAN = float("nan")
         ({"x_categories": None}, "x has torch.uint8; expected float32"),
         ({"x": torch.tensor([[NAN]] * 5), "x_categories": None}, "x has a value that is not finite"),
         ({"edge_attr": torch.zeros(2, 1).byte()}, "edge_attr has shape"),
-        ({"node_extra": {"species": torch.zeros(2)}}, "node_extra 'species' has shape"),
+        ({"node_extra": {"species": torch.zeros(2)}}, "node_extra 'species' has torch.float32"),
         ({"y": torch.zeros(2, 1)}, "y has torch.float32"),
         ({"y": torch.tensor([[0.0, 0.5], [1.0, 1.0]])}, "y has a value other than 0 and 1"),
         ({"split": {"train": torch.tensor([0])}}, "split has parts train"),

@@ -43,7 +43,7 @@ class Dataset:
         x_categories: The number of values of each column of ``x``, when these are categories.
         edge_attr: Edge features [E, K]: float32, or integers where ``edge_categories`` is given.
         edge_categories: As ``x_categories``.
-        node_extra: More about the nodes by name, such as species or year; each [N] or [N, ...].
+        node_extra: More about the nodes by name, such as species or year; each int64 or float32 [N].
         label_names: The names of the T outputs, or empty.
         ids: The user's own name for every item, or empty.
     """
@@ -77,8 +77,9 @@ class Dataset:
         _check_features("x", self.x, self.x_categories, self.num_nodes)
         _check_features("edge_attr", self.edge_attr, self.edge_categories, self.num_edges)
         for name, extra in self.node_extra.items():
-            if extra.ndim < 1 or len(extra) != self.num_nodes:
-                _fail(f"node_extra {name!r}", f"shape {list(extra.shape)}", f"{self.num_nodes} rows")
+            if extra.shape != (self.num_nodes,) or extra.dtype not in (torch.int64, torch.float32):
+                found = f"{extra.dtype} {list(extra.shape)}"
+                _fail(f"node_extra {name!r}", found, f"int64 or float32 [{self.num_nodes}]")
         self._check_labels()
         self._check_split()
         if self.label_names and len(self.label_names) != self.task.outputs:
