@@ -26,7 +26,7 @@ FORMAT = 1
 
 _HEADER, _CHECKSUM = "deepergcn", "checksum"
 _ARRAYS = ("node_ptr", "edge_ptr", "edge_index", "x", "edge_attr", "y")
-_VALUES = ("name", "symmetric", "digest")
+_VALUES = ("name", "symmetric", "digest", "source")
 _TUPLES = ("x_categories", "edge_categories", "label_names")
 _DAY = 86_400.0
 

@@ -46,6 +46,8 @@ class Dataset:
         node_extra: More about the nodes by name, such as species or year; each int64 or float32 [N].
         label_names: The names of the T outputs, or empty.
         ids: The user's own name for every item, or empty.
+        source: How a user's own file was read, as JSON values: its columns, classes and categories, and what
+            else it takes to read another file in the same way; empty for other sources.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Dataset:
     node_extra: Mapping[str, Tensor] = field(default_factory=dict)
     label_names: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
+    source: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _check_pointers("node_ptr", self.node_ptr)
