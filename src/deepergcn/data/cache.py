@@ -17,7 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from deepergcn.data.dataset import Dataset
+from deepergcn.data.dataset import PARTS, Dataset
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 
@@ -28,6 +28,7 @@ _HEADER, _CHECKSUM = "deepergcn", "checksum"
 _ARRAYS = ("node_ptr", "edge_ptr", "edge_index", "x", "edge_attr", "y")
 _VALUES = ("name", "symmetric", "digest", "source")
 _TUPLES = ("x_categories", "edge_categories", "label_names")
+_EXTRA = "node_extra."
 _DAY = 86_400.0
 
 _log = logging.getLogger(__name__)
@@ -127,8 +128,8 @@ def _load(path: Path, key: str) -> Dataset | None:
         fields["ids"] = tuple(json.loads(arrays["ids"].numpy().tobytes()))
     return Dataset(
         task=Task(**header["task"]),
-        split=_group(arrays, "split"),
-        node_extra=_group(arrays, "node_extra"),
+        split={part: arrays[f"split.{part}"] for part in PARTS},
+        node_extra={n.removeprefix(_EXTRA): a for n, a in arrays.items() if n.startswith(_EXTRA)},
         **fields,
     )
 
@@ -146,7 +147,7 @@ def _header(dataset: Dataset, key: str, arrays: Mapping[str, Tensor]) -> dict[st
 def _arrays(dataset: Dataset) -> dict[str, Tensor]:
     arrays = {name: getattr(dataset, name) for name in _ARRAYS}
     arrays |= {f"split.{part}": index for part, index in dataset.split.items()}
-    arrays |= {f"node_extra.{name}": values for name, values in dataset.node_extra.items()}
+    arrays |= {f"{_EXTRA}{name}": values for name, values in dataset.node_extra.items()}
     if dataset.ids:
         arrays["ids"] = torch.frombuffer(bytearray(json.dumps(dataset.ids).encode()), dtype=torch.uint8)
     return {name: _whole(array) for name, array in arrays.items() if array is not None}
@@ -156,10 +157,6 @@ def _whole(array: Tensor) -> Tensor:
     """The array with memory of its own and no gaps, as safetensors wants it."""
     own = array.is_contiguous() and array.untyped_storage().nbytes() == array.nbytes
     return array if own else array.clone(memory_format=torch.contiguous_format)
-
-
-def _group(arrays: Mapping[str, Tensor], group: str) -> dict[str, Tensor]:
-    return {name.removeprefix(f"{group}."): a for name, a in arrays.items() if name.startswith(f"{group}.")}
 
 
 def _checksums(arrays: Mapping[str, Tensor]) -> dict[str, int]:

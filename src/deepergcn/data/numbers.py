@@ -1,0 +1,161 @@
+"""Tables of numbers without a header, gzipped or not, read at the speed of the disk and written back exactly."""
+
+import csv
+import gzip
+import re
+import zlib
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from deepergcn.errors import InputError
+
+_BLOCK = 1 << 22
+_MOST_ROWS_A_BYTE = 600  # gzip shrinks at most 1032 to 1, and a row is at least two characters
+_MISSING = ("", "nan", "NaN")
+_INTEGER = re.compile(r"\s*-?[0-9]+\s*")
+
+Numbers = npt.NDArray[Any]
+
+
+def read_numbers(
+    path: Path,
+    dtype: npt.DTypeLike,
+    *,
+    rows: int | None = None,
+    why: str = "",
+    columns: int | None = None,
+    missing: bool = False,
+) -> Numbers:
+    """The numbers of a file as an array [rows, columns].
+
+    Args:
+        path: A CSV file without a header; gzipped if its name ends in ``.gz``.
+        dtype: The type of all columns.
+        rows: The number of rows that the file must have, where it is known.
+        why: What says so, for the error.
+        columns: The number of columns that it must have; those of its first row where not given.
+        missing: Whether an empty or ``nan`` entry is allowed; it becomes NaN.
+
+    Raises:
+        InputError: naming the file and the row, when the file is absent, empty, damaged or not as it should be.
+    """
+    dtype = np.dtype(dtype)
+    first = _first_row(path)
+    if not first and rows != 0:
+        raise InputError(f"{path}: the file is empty; expected {_count(rows, why)} of numbers")
+    if rows is not None and rows > path.stat().st_size * _MOST_ROWS_A_BYTE:
+        raise InputError(f"{path}: the file is too small for {_count(rows, why)}")
+    columns = columns or len(first.split(","))
+    if not first:
+        return np.empty((0, columns), dtype)
+    parts = [] if rows is None else [np.empty((rows, columns), dtype)]
+    done = 0
+    try:
+        for batch in _batches(path, dtype, columns):
+            if any(column.null_count for column in batch.columns) and not missing:
+                _explain(path, dtype, columns, missing, "a missing value")
+            if rows is None:
+                parts.append(np.empty((batch.num_rows, columns), dtype))
+                start = 0
+            else:
+                start = done
+            stop = start + batch.num_rows
+            if stop <= len(parts[-1]):
+                for j, column in enumerate(batch.columns):
+                    parts[-1][start:stop, j] = column.to_numpy(zero_copy_only=False)
+            done += batch.num_rows
+    except pa.ArrowInvalid as error:
+        _explain(path, dtype, columns, missing, str(error))
+    except OSError as error:
+        raise InputError(f"{path}: the file is damaged or cut short ({_one_line(error)})") from error
+    if rows is not None and done != rows:
+        raise InputError(f"{path}: has {_count(done)}; expected {_count(rows, why)}")
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def write_numbers(path: Path, values: Numbers) -> None:
+    """Write an array [rows, columns] so that :func:`read_numbers` gives back the same bits; gzipped by its name."""
+    if len(values) == 0:
+        with gzip.open(path, "wb") if path.suffix == ".gz" else path.open("wb"):
+            return
+    names = [str(j) for j in range(values.shape[1])]
+    table = pa.table([pa.array(values[:, j]) for j in range(values.shape[1])], names=names)
+    options = pa_csv.WriteOptions(include_header=False)
+    with pa.output_stream(str(path), compression="detect") as stream:
+        pa_csv.write_csv(table, stream, options)
+
+
+def _batches(path: Path, dtype: np.dtype[Any], columns: int) -> Any:
+    names = [str(j) for j in range(columns)]
+    kind = pa.from_numpy_dtype(dtype)
+    with pa_csv.open_csv(
+        path,
+        read_options=pa_csv.ReadOptions(column_names=names, block_size=_BLOCK),
+        parse_options=pa_csv.ParseOptions(ignore_empty_lines=False),
+        convert_options=pa_csv.ConvertOptions(column_types=dict.fromkeys(names, kind), null_values=_MISSING),
+    ) as reader:
+        yield from reader
+
+
+def _open_text(path: Path) -> Any:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8", errors="replace", newline="")
+    return path.open(encoding="utf-8", errors="replace", newline="")
+
+
+def _first_row(path: Path) -> str:
+    try:
+        with _open_text(path) as file:
+            return str(file.readline())
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: there is no such file") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path}: the file is damaged or cut short ({_one_line(error)})") from error
+
+
+def _explain(path: Path, dtype: np.dtype[Any], columns: int, missing: bool, complaint: str) -> NoReturn:
+    """Raise the error that names the first wrong row, found by a slow second reading."""
+    expected = "an integer" if dtype.kind in "iu" else "a number"
+    if dtype.kind == "u":
+        expected += f" from 0 to {np.iinfo(dtype).max}"
+    try:
+        with _open_text(path) as file:
+            for row, cells in enumerate(csv.reader(file), start=1):
+                cells = cells or [""]
+                if len(cells) != columns:
+                    raise InputError(f"{path}, row {row}: has {len(cells)} columns; expected {columns}")
+                for column, cell in enumerate(cells, start=1):
+                    if not _fits(cell, dtype, missing):
+                        place = f"row {row}" if columns == 1 else f"row {row}, column {column}"
+                        found = repr(cell) if cell.strip() else "nothing"
+                        raise InputError(f"{path}, {place}: has {found}; expected {expected}")
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path}: the file is damaged or cut short ({_one_line(error)})") from error
+    raise InputError(f"{path}: cannot be read as numbers ({complaint.splitlines()[0]})")
+
+
+def _fits(cell: str, dtype: np.dtype[Any], missing: bool) -> bool:
+    if cell in _MISSING:
+        return missing
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return _INTEGER.fullmatch(cell) is not None and limits.min <= int(cell) <= limits.max
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _count(rows: int | None, why: str = "") -> str:
+    noun = "rows" if rows is None else "1 row" if rows == 1 else f"{rows} rows"
+    return f"{noun} ({why})" if why else noun
+
+
+def _one_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,89 @@
+"""Every dataset by its name, and every kind of file or folder that one can be read from.
+
+A loader is written as ``"module:function"`` and imported when it is used, so that listing the names is immediate.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deepergcn.data.known import KNOWN
+from deepergcn.data.root import data_root
+from deepergcn.errors import InputError
+
+if TYPE_CHECKING:
+    from deepergcn.data.dataset import Dataset
+
+
+@dataclass(frozen=True)
+class Source:
+    """A dataset with a name: what ``loader(*arguments, root=root, **options)`` gives."""
+
+    name: str
+    summary: str
+    loader: str
+    arguments: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of file or folder: where ``fits(path)``, ``loader(path, root=root, **options)`` reads it."""
+
+    name: str
+    fits: Callable[[Path], bool]
+    loader: str
+
+
+SOURCES: dict[str, Source] = {
+    source.name: source
+    for source in (
+        *(
+            Source(known.name, known.summary, "deepergcn.data.layout:load_known", (known.name,))
+            for known in KNOWN.values()
+        ),
+    )
+}
+
+FORMATS: tuple[Format, ...] = (
+    Format(
+        "a folder in OGB's layout (raw/ and split/)",
+        lambda path: (path / "raw").is_dir(),
+        "deepergcn.data.layout:load_layout",
+    ),
+)
+
+
+def load_dataset(name_or_path: str | Path, root: str | Path | None = None, **options: Any) -> "Dataset":
+    """The dataset with this name, or in this file or folder; from the cache where it was read before.
+
+    Args:
+        name_or_path: A name that ``deepergcn datasets`` lists, or a path. A name comes first; write ``./name``
+            for a folder that is called the same.
+        root: The folder for data and caches; see :func:`deepergcn.data.root.data_root`.
+        options: What the loader takes besides, such as ``symmetric`` for a folder in OGB's layout.
+    """
+    base = data_root(root)
+    if isinstance(name_or_path, str) and name_or_path in SOURCES:
+        source = SOURCES[name_or_path]
+        return _call(name_or_path, source.loader, source.arguments, base, options)
+    path = Path(name_or_path).expanduser()
+    if not path.exists():
+        raise InputError(f"{path}: is neither a dataset's name ({', '.join(SOURCES)}) nor a file or folder")
+    for form in FORMATS:
+        if form.fits(path):
+            return _call(str(path), form.loader, (path,), base, options)
+    raise InputError(f"{path}: is not a dataset; expected {', or '.join(form.name for form in FORMATS)}")
+
+
+def _call(subject: str, loader: str, arguments: tuple[Any, ...], root: Path, options: dict[str, Any]) -> "Dataset":
+    module, _, function = loader.partition(":")
+    load: Callable[..., Dataset] = getattr(import_module(module), function)
+    allowed = [p.name for p in inspect.signature(load).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    allowed.remove("root")
+    unknown = [name for name in options if name not in allowed]
+    if unknown:
+        raise InputError(f"{subject}: has no option {unknown[0]!r}; its options: {', '.join(allowed) or 'none'}")
+    return load(*arguments, root=root, **options)
