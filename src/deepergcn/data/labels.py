@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from deepergcn.data.numbers import Numbers
+from deepergcn.data.numbers import Numbers, count
 from deepergcn.data.task import METRICS, Kind, Level, Task
 from deepergcn.errors import InputError
 
@@ -33,8 +33,8 @@ def targets(values: Numbers, task: Task, path: Path) -> Tensor:
     """The labels as a dataset holds them; an error names the row of ``path`` that does not fit the task."""
     columns = 1 if task.kind == "multi-class" else task.outputs
     if values.shape[1] != columns:
-        noun = "column" if columns == 1 else "columns"
-        raise InputError(f"{path}: has {values.shape[1]} columns; a {task.kind} task has {columns} {noun}")
+        found, expected = count(values.shape[1], "column"), count(columns, "column")
+        raise InputError(f"{path}: has {found}; a {task.kind} task has {expected}")
     missing = np.isnan(values)
     if task.kind == "multi-class":
         fits = (values >= 0) & (values < task.outputs) & (values == np.floor(values))

@@ -47,9 +47,9 @@ def read_numbers(
     dtype = np.dtype(dtype)
     first = _first_row(path)
     if not first and rows != 0:
-        raise InputError(f"{path}: the file is empty; expected {_count(rows, why)} of numbers")
+        raise InputError(f"{path}: the file is empty; expected {_rows(rows, why)} of numbers")
     if rows is not None and rows > path.stat().st_size * _MOST_ROWS_A_BYTE:
-        raise InputError(f"{path}: the file is too small for {_count(rows, why)}")
+        raise InputError(f"{path}: the file is too small for {_rows(rows, why)}")
     columns = columns or len(first.split(","))
     if not first:
         return np.empty((0, columns), dtype)
@@ -74,7 +74,7 @@ def read_numbers(
     except OSError as error:
         raise InputError(f"{path}: the file is damaged or cut short ({_one_line(error)})") from error
     if rows is not None and done != rows:
-        raise InputError(f"{path}: has {_count(done)}; expected {_count(rows, why)}")
+        raise InputError(f"{path}: has {count(done, 'row')}; expected {_rows(rows, why)}")
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
@@ -88,6 +88,11 @@ def write_numbers(path: Path, values: Numbers) -> None:
     options = pa_csv.WriteOptions(include_header=False)
     with pa.output_stream(str(path), compression="detect") as stream:
         pa_csv.write_csv(table, stream, options)
+
+
+def count(number: int, noun: str) -> str:
+    """The number with its noun, for messages."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _batches(path: Path, dtype: np.dtype[Any], columns: int) -> Any:
@@ -128,7 +133,7 @@ def _explain(path: Path, dtype: np.dtype[Any], columns: int, missing: bool, comp
             for row, cells in enumerate(csv.reader(file), start=1):
                 cells = cells or [""]
                 if len(cells) != columns:
-                    raise InputError(f"{path}, row {row}: has {len(cells)} columns; expected {columns}")
+                    raise InputError(f"{path}, row {row}: has {count(len(cells), 'column')}; expected {columns}")
                 for column, cell in enumerate(cells, start=1):
                     if not _fits(cell, dtype, missing):
                         place = f"row {row}" if columns == 1 else f"row {row}, column {column}"
@@ -152,9 +157,9 @@ def _fits(cell: str, dtype: np.dtype[Any], missing: bool) -> bool:
     return True
 
 
-def _count(rows: int | None, why: str = "") -> str:
-    noun = "rows" if rows is None else "1 row" if rows == 1 else f"{rows} rows"
-    return f"{noun} ({why})" if why else noun
+def _rows(rows: int | None, why: str) -> str:
+    noun = "rows" if rows is None else count(rows, "row")
+    return f"{noun} ({why})" if why and rows is not None else noun
 
 
 def _one_line(error: Exception) -> str:
