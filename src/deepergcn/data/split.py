@@ -1,0 +1,110 @@
+"""Ways to split items into train, valid and test."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from deepergcn.data.dataset import PARTS
+from deepergcn.errors import InputError
+
+FRACTIONS = (0.8, 0.1, 0.1)
+"""The default sizes of train, valid and test."""
+
+_PART_OF = {
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("valid", "val", "validation", "dev"), "valid"),
+    **dict.fromkeys(("test", "testing"), "test"),
+}
+
+
+def random_split(
+    items: npt.NDArray[np.int64], *, fractions: Sequence[float] = FRACTIONS, seed: int = 0
+) -> dict[str, Tensor]:
+    """The items in a random order that depends on the seed alone, cut by the fractions."""
+    _check_fractions(fractions)
+    shuffled = np.random.default_rng(seed).permutation(items)
+    first = round(fractions[0] * len(items))
+    second = first + round(fractions[1] * len(items))
+    return _parts(shuffled[:first], shuffled[first:second], shuffled[second:])
+
+
+def scaffold_split(scaffolds: Sequence[str | None], *, fractions: Sequence[float] = FRACTIONS) -> dict[str, Tensor]:
+    """OGB's split: molecules of one scaffold stay together, and rare scaffolds come last.
+
+    The groups of equal scaffolds are taken by size, and among equal sizes by their first molecule, both
+    falling. Each goes to train while train has room for the whole of it, else to valid while train and
+    valid have, else to test. A molecule whose scaffold is ``None`` is in no part.
+    """
+    _check_fractions(fractions)
+    groups: dict[str, list[int]] = {}
+    for item, scaffold in enumerate(scaffolds):
+        if scaffold is not None:
+            groups.setdefault(scaffold, []).append(item)
+    total = sum(map(len, groups.values()))
+    train_room, valid_room = fractions[0] * total, (fractions[0] + fractions[1]) * total
+    train: list[int] = []
+    valid: list[int] = []
+    test: list[int] = []
+    for group in sorted(groups.values(), key=lambda group: (len(group), group[0]), reverse=True):
+        if len(train) + len(group) <= train_room:
+            train += group
+        elif len(train) + len(valid) + len(group) <= valid_room:
+            valid += group
+        else:
+            test += group
+    return _parts(*(np.array(part, dtype=np.int64) for part in (train, valid, test)))
+
+
+def part_names(cells: Sequence[str | None]) -> list[str | None]:
+    """The part that each cell of a column names: train, valid (or val, validation, dev) or test, or none."""
+    names = [None if cell is None else _PART_OF.get(cell.strip().lower(), "") for cell in cells]
+    if "" in names:
+        row = names.index("")
+        raise InputError(f"row {row + 1}: the split is {cells[row]!r}; expected train, valid or test")
+    return names
+
+
+def column_split(
+    names: Sequence[str | None],
+    *,
+    classes: npt.NDArray[np.int64] | None = None,
+    fraction: float = FRACTIONS[1],
+    seed: int = 0,
+) -> dict[str, Tensor]:
+    """The split by the name of a part for every item, or ``None`` for an item in no part.
+
+    Where no item is in valid, a ``fraction`` of train becomes valid, at random and with each of the
+    ``classes`` (one number an item, where given) in its proportion.
+    """
+    train, valid, test = (
+        np.array([item for item, name in enumerate(names) if name == part], dtype=np.int64) for part in PARTS
+    )
+    if not len(train):
+        raise InputError("no row of the split column says train")
+    if not len(valid):
+        train, valid = _take_out(train, classes, fraction, seed)
+    return _parts(train, valid, test)
+
+
+def _take_out(
+    train: npt.NDArray[np.int64], classes: npt.NDArray[np.int64] | None, fraction: float, seed: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    shuffled = np.random.default_rng(seed).permutation(train)
+    labels = np.zeros(len(train), dtype=np.int64) if classes is None else classes[shuffled]
+    taken = np.zeros(len(train), dtype=bool)
+    for label in np.unique(labels):
+        members = np.flatnonzero(labels == label)
+        taken[members[: round(fraction * len(members))]] = True
+    return shuffled[~taken], shuffled[taken]
+
+
+def _parts(*items: npt.NDArray[np.int64]) -> dict[str, Tensor]:
+    return {part: torch.from_numpy(np.sort(index)) for part, index in zip(PARTS, items, strict=True)}
+
+
+def _check_fractions(fractions: Sequence[float]) -> None:
+    if len(fractions) != 3 or min(fractions) < 0 or fractions[0] == 0 or abs(sum(fractions) - 1) > 1e-9:
+        raise InputError(f"fractions are {tuple(fractions)}; expected three that sum to 1, the first above 0")
