@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from deepergcn.data.cache import cache_file, cached, load, save, source_digest
+from deepergcn.data.cache import cache_file, cached, load, save
 from deepergcn.data.dataset import Dataset
-from deepergcn.errors import InputError
 from tests.data.examples import assert_same, one_network, two_molecules
 
 
@@ -82,19 +81,6 @@ def test_folder_that_cannot_be_written_costs_only_the_cache(tmp_path: Path) -> N
     (tmp_path / "file").write_text("in the way")
     dataset = one_network()
     assert cached(tmp_path / "file" / "one.safetensors", "key", lambda: dataset) is dataset
-
-
-def test_source_digest_follows_names_contents_and_settings(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("1")
-    (tmp_path / "b").write_text("2")
-    files = [tmp_path / "a", tmp_path / "b"]
-    first = source_digest(files, tmp_path)
-    assert source_digest(reversed(files), tmp_path) == first
-    assert source_digest(files, tmp_path, {"symmetric": False}) != first
-    (tmp_path / "a").write_text("3")
-    assert source_digest(files, tmp_path) != first
-    with pytest.raises(InputError, match="cannot be read"):
-        source_digest([tmp_path / "none"], tmp_path)
 
 
 def test_cache_file_is_one_for_each_identity(tmp_path: Path) -> None:

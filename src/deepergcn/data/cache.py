@@ -1,12 +1,11 @@
 """Datasets on disk as safetensors: opened by mapping the file into memory, and rebuilt when stale or damaged."""
 
-import hashlib
 import json
 import logging
 import os
 import time
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -18,6 +17,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from deepergcn.data.dataset import PARTS, Dataset
+from deepergcn.data.digest import text_digest
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 
@@ -32,29 +32,6 @@ _EXTRA = "node_extra."
 _DAY = 86_400.0
 
 _log = logging.getLogger(__name__)
-
-
-def file_digest(path: Path) -> str:
-    """The SHA-256 of one file."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-
-
-def source_digest(files: Iterable[Path], folder: Path, settings: Mapping[str, Any] | None = None) -> str:
-    """One digest of several files (names relative to ``folder``, and contents) and of how they are read."""
-    ordered = sorted(files)
-    with ThreadPoolExecutor() as pool:
-        digests = list(pool.map(file_digest, ordered))
-    named = [[p.relative_to(folder).as_posix(), d] for p, d in zip(ordered, digests, strict=True)]
-    return text_digest(named, settings or {})
-
-
-def text_digest(*values: Any) -> str:
-    """The SHA-256 of JSON-like values."""
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def cache_file(root: Path, name: str, *identity: Any) -> Path:

@@ -14,9 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from deepergcn.data.cache import cache_file, cached, source_digest, text_digest
+from deepergcn.data.cache import cache_file, cached
 from deepergcn.data.dataset import PARTS, Dataset
 from deepergcn.data.description import DESCRIPTION, Description, read_description
+from deepergcn.data.digest import source_digest, text_digest
 from deepergcn.data.known import KNOWN, Settings
 from deepergcn.data.labels import infer_task, targets
 from deepergcn.data.numbers import Numbers, read_numbers

@@ -1,0 +1,37 @@
+"""Digests: how two files, or two ways of reading them, are known to be the same."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from deepergcn.errors import InputError
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of one file."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def file_digests(files: Iterable[Path], folder: Path) -> dict[str, str]:
+    """The SHA-256 of several files by their names relative to ``folder``."""
+    ordered = sorted(files)
+    with ThreadPoolExecutor() as pool:
+        digests = pool.map(file_digest, ordered)
+        return {path.relative_to(folder).as_posix(): d for path, d in zip(ordered, digests, strict=True)}
+
+
+def source_digest(files: Iterable[Path], folder: Path) -> str:
+    """One digest of several files: of their names relative to ``folder`` and of their contents."""
+    return text_digest(file_digests(files, folder))
+
+
+def text_digest(*values: Any) -> str:
+    """The SHA-256 of JSON-like values."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
