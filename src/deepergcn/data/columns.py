@@ -48,6 +48,10 @@ class Columns:
         """The names of all columns."""
         return tuple(self.table.column_names)
 
+    def quoted_names(self) -> str:
+        """The names of all columns, for an error message."""
+        return ", ".join(map(repr, self.names))
+
     def take(self, rows: npt.NDArray[np.int64]) -> "Columns":
         """These rows, counted from 0."""
         return Columns(self.path, self.table.take(pa.array(rows)))
@@ -58,7 +62,7 @@ class Columns:
             if name not in self.names:
                 raise InputError(
                     f"{self.path}: there is no column {name!r} for the {purpose}; "
-                    f"the columns are {', '.join(map(repr, self.names))}"
+                    f"the columns are {self.quoted_names()}"
                 )
 
     def text(self, name: str) -> Any:

@@ -64,7 +64,7 @@ def infer_labels(table: Columns, columns: Sequence[str], kind: Kind | None = Non
     are numbers, else of the alphabet.
     """
     if not columns:
-        raise InputError(f"{table.path}: no label column is named")
+        raise InputError(f"{table.path}: no label column is named; the columns are {table.quoted_names()}")
     if len(set(columns)) != len(columns):
         raise InputError(f"{table.path}: a label column is named twice in {', '.join(columns)}")
     if kind is not None and kind not in METRICS:

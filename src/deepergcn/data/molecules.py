@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 def read_molecules(
     path: str | Path,
     *,
-    targets: str | Sequence[str],
+    targets: str | Sequence[str] = (),
     smiles_column: str | None = None,
     id_column: str | None = None,
     kind: Kind | None = None,
