@@ -31,7 +31,7 @@ def test_random_split_follows_the_seed() -> None:
 
 @pytest.mark.parametrize("fractions", [(0.8, 0.2), (0.8, 0.3, 0.1), (0, 0.5, 0.5), (1.2, -0.1, -0.1)])
 def test_fractions_are_checked(fractions: tuple[float, ...]) -> None:
-    with pytest.raises(InputError, match="fractions are .* expected three that sum to 1"):
+    with pytest.raises(InputError, match=r"fractions are .* expected three that sum to 1"):
         random_split(ITEMS, fractions=fractions)
 
 
@@ -71,7 +71,7 @@ def test_column_split() -> None:
 
 
 def test_valid_is_taken_out_of_train_in_proportion() -> None:
-    names: list[str | None] = ["train"] * 90 + ["test"] * 10
+    names = ["train"] * 90 + ["test"] * 10
     classes = np.array([0] * 30 + [1] * 60 + [2] * 10)
     split = column_split(names, classes=classes, seed=3)
     assert np.bincount(classes[split["valid"]]).tolist() == [3, 6]
@@ -91,7 +91,8 @@ def test_scaffold_split_of_molhiv_is_that_of_ogb() -> None:
     folder = real_data("ogbg_molhiv")
     smiles = read_columns(folder / "mapping" / "mol.csv.gz").text("smiles").to_pylist()
     chunks = [smiles[start : start + 1000] for start in range(0, len(smiles), 1000)]
-    scaffolds = sum(joblib.Parallel(n_jobs=2)(joblib.delayed(scaffolds_of)(chunk) for chunk in chunks), [])
+    found = joblib.Parallel(n_jobs=2)(joblib.delayed(scaffolds_of)(chunk) for chunk in chunks)
+    scaffolds = [scaffold for chunk in found for scaffold in chunk]
     split = scaffold_split(scaffolds)
     assert {part: len(index) for part, index in split.items()} == {"train": 32901, "valid": 4113, "test": 4113}
     for part in PARTS:

@@ -14,9 +14,9 @@ from rdkit import rdBase
 from torch import Tensor
 
 from deepergcn.data.cache import cache_file, cached
-from deepergcn.data.digest import file_digest, text_digest
 from deepergcn.data.columns import CSV_NAMES, PARQUET_NAMES, Columns, errors_in, read_columns
 from deepergcn.data.dataset import Dataset
+from deepergcn.data.digest import file_digest, text_digest
 from deepergcn.data.featurize import ATOM_CATEGORIES, BOND_CATEGORIES, MoleculeGraphs
 from deepergcn.data.label_columns import LabelSchema, infer_labels, labelled, missing_labels, read_labels, strata
 from deepergcn.data.parse import Form, Progress, Skipped, parse_molecules

@@ -7,9 +7,9 @@ import pyarrow as pa
 from rdkit import rdBase
 
 from deepergcn.data.cache import cache_file, cached
-from deepergcn.data.digest import source_digest, text_digest
 from deepergcn.data.columns import Columns
 from deepergcn.data.dataset import Dataset
+from deepergcn.data.digest import source_digest, text_digest
 from deepergcn.data.label_columns import infer_labels, read_labels, strata
 from deepergcn.data.molecules import molecule_dataset
 from deepergcn.data.parse import parse_molecules
