@@ -41,7 +41,5 @@ def test_help_imports_nothing_heavy() -> None:
         "heavy = {'torch', 'numpy', 'numba', 'rdkit', 'pandas', 'pyarrow'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )
-    answer = subprocess.run(
-        [sys.executable, "-c", code, "--help"], capture_output=True, text=True, check=False
-    )
+    answer = subprocess.run([sys.executable, "-c", code, "--help"], capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr

@@ -1,9 +1,11 @@
 """The program ``deepergcn``. Heavy imports happen inside commands, so that help is immediate."""
 
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
+from deepergcn.cli import datasets
+from deepergcn.errors import InputError
 from deepergcn.version import __version__
 
 app = typer.Typer(
@@ -13,6 +15,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+app.add_typer(datasets.app, name="datasets")
 
 
 def _print_version(wanted: bool) -> None:
@@ -25,14 +28,22 @@ def _print_version(wanted: bool) -> None:
 def _options(
     version: Annotated[
         bool,
-        typer.Option(
-            "--version", help="Print the version and leave.", callback=_print_version, is_eager=True
-        ),
+        typer.Option("--version", help="Print the version and leave.", callback=_print_version, is_eager=True),
     ] = False,
 ) -> None:
     """Train very deep graph networks."""
 
 
 def main() -> None:
-    """Run the program; the console script of the package."""
-    app()
+    """Run the program; the console script of the package. What a user can put right is one line, not a traceback."""
+    try:
+        app()
+    except InputError as error:
+        _fail(str(error))
+    except OSError as error:
+        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+
+
+def _fail(message: str) -> NoReturn:
+    typer.echo(f"error: {' '.join(message.split())}", err=True)
+    raise SystemExit(2)

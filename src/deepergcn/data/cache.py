@@ -3,7 +3,6 @@
 import json
 import logging
 import os
-import time
 import zlib
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +17,7 @@ from torch import Tensor
 
 from deepergcn.data.dataset import PARTS, Dataset
 from deepergcn.data.digest import text_digest
+from deepergcn.data.root import remove_abandoned
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 
@@ -29,7 +29,6 @@ _ARRAYS = ("node_ptr", "edge_ptr", "edge_index", "x", "edge_attr", "y")
 _VALUES = ("name", "symmetric", "digest", "source")
 _TUPLES = ("x_categories", "edge_categories", "label_names")
 _EXTRA = "node_extra."
-_DAY = 86_400.0
 
 _log = logging.getLogger(__name__)
 
@@ -63,7 +62,7 @@ def save(dataset: Dataset, path: Path, key: str) -> None:
     header = json.dumps(_header(dataset, key, arrays))
     metadata = {_HEADER: header, _CHECKSUM: str(zlib.crc32(header.encode()))}
     path.parent.mkdir(parents=True, exist_ok=True)
-    _remove_abandoned(path)
+    remove_abandoned(path.parent, "*.part")
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         save_file(arrays, part, metadata=metadata)
@@ -140,10 +139,3 @@ def _checksums(arrays: Mapping[str, Tensor]) -> dict[str, int]:
     with ThreadPoolExecutor() as pool:
         sums = pool.map(lambda array: zlib.crc32(array.reshape(-1).view(torch.uint8).numpy()), arrays.values())
         return dict(zip(arrays, sums, strict=True))
-
-
-def _remove_abandoned(path: Path) -> None:
-    """Remove what killed processes left half-written a day or more ago."""
-    for part in path.parent.glob("*.part"):
-        if time.time() - part.stat().st_mtime > _DAY:
-            part.unlink(missing_ok=True)

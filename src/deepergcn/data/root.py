@@ -1,10 +1,13 @@
 """Where datasets and their caches live on disk."""
 
 import os
+import shutil
 import sys
+import time
 from pathlib import Path
 
 VARIABLE = "DEEPERGCN_DATA"
+_DAY = 86_400.0
 
 
 def data_root(root: str | Path | None = None) -> Path:
@@ -20,3 +23,14 @@ def data_root(root: str | Path | None = None) -> Path:
     else:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return base / "deepergcn"
+
+
+def remove_abandoned(folder: Path, pattern: str) -> None:
+    """Remove what killed processes left half-made in ``folder`` a day or more ago."""
+    for path in folder.glob(pattern):
+        if time.time() - path.stat().st_mtime < _DAY:
+            continue
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)

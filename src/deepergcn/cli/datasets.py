@@ -1,0 +1,79 @@
+"""``deepergcn datasets``: what is known, what is on disk, and how it gets there."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="List the datasets, or get one.", invoke_without_command=True)
+
+Root = Annotated[
+    Path | None,
+    typer.Option("--root", help="The folder for data; else $DEEPERGCN_DATA, else the user's cache folder."),
+]
+
+
+@app.callback()
+def datasets(
+    context: typer.Context,
+    root: Root = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
+) -> None:
+    """List the datasets that have a name: what they are, whether they are on disk, and their sizes."""
+    if context.invoked_subcommand is not None:
+        return
+    from dataclasses import asdict
+
+    from deepergcn.data.inventory import inventory
+    from deepergcn.data.root import data_root
+
+    base = data_root(root)
+    entries = inventory(base)
+    if as_json:
+        import json
+
+        typer.echo(json.dumps([asdict(entry) for entry in entries], indent=1, default=str))
+        return
+
+    from rich.console import Console
+    from rich.filesize import decimal
+    from rich.table import Table
+
+    table = Table("name", "what", "state", "raw files", "cached arrays", caption=f"data: {base}")
+    for entry in entries:
+        raw, cache = (decimal(size) if size else "" for size in (entry.raw_bytes, entry.cache_bytes))
+        table.add_row(entry.name, entry.summary, entry.state, raw, cache)
+    Console().print(table)
+
+
+@app.command()
+def get(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="The name of a dataset, such as ogbg-molhiv.")],
+    root: Root = None,
+) -> None:
+    """Download a dataset, or verify the one that is there."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from deepergcn.data.fetch import fetch
+    from deepergcn.data.known import KNOWN
+    from deepergcn.data.registry import SOURCES
+    from deepergcn.data.root import data_root
+    from deepergcn.errors import InputError
+
+    if name not in KNOWN:
+        if name in SOURCES:
+            typer.echo(f"{name} is built in: there is nothing to get")
+            return
+        raise InputError(f"there is no dataset {name!r} to get; expected one of {', '.join(KNOWN)}")
+    parent = context.parent.params.get("root") if context.parent else None
+    columns = (TextColumn(name), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(name, total=None)
+        folder = fetch(
+            KNOWN[name],
+            data_root(root or parent),
+            lambda done, total: bar.update(task, completed=done, total=total),
+        )
+    typer.echo(f"{name} is complete and verified in {folder}")

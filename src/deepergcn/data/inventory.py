@@ -1,0 +1,37 @@
+"""What is known, and what of it is on this machine."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from deepergcn.data.known import KNOWN
+from deepergcn.data.registry import SOURCES
+
+State = Literal["on disk", "not on disk", "built in"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A dataset: whether it is there, where its raw files are, and the bytes of these and of the cached arrays."""
+
+    name: str
+    summary: str
+    state: State
+    folder: Path | None
+    raw_bytes: int
+    cache_bytes: int
+
+
+def inventory(root: Path) -> list[Entry]:
+    """Every dataset that has a name, in the order of the registry."""
+    return [_entry(name, source.summary, root) for name, source in SOURCES.items()]
+
+
+def _entry(name: str, summary: str, root: Path) -> Entry:
+    cache = sum(path.stat().st_size for path in root.glob(f"arrays/{name}-{'?' * 12}.safetensors"))
+    if name not in KNOWN:
+        return Entry(name, summary, "built in", None, 0, cache)
+    folder = root / KNOWN[name].folder
+    state: State = "on disk" if folder.is_dir() else "not on disk"
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return Entry(name, summary, state, folder, size, cache)
