@@ -1,0 +1,108 @@
+"""The blocks: how a convolution, a normalization, ReLU, dropout and the skip connection are wired into a layer."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from deepergcn.errors import InputError
+from deepergcn.nn.norm_relu_dropout import norm_relu_dropout
+from deepergcn.nn.recompute import recompute
+
+
+class Block(nn.Module):
+    """One layer, called as its convolution is: ``block(x, edge_index, edge_attr)``.
+
+    Args:
+        conv: the convolution.
+        norm: the normalization, or None.
+        dropout: the probability that dropout zeroes a value.
+        relu: False leaves out the ReLU, as the last layer of a plain graph-level network does.
+        checkpoint: recompute the layer's activations in backward instead of keeping them.
+    """
+
+    def __init__(
+        self,
+        conv: nn.Module,
+        norm: nn.Module | None = None,
+        dropout: float = 0.0,
+        relu: bool = True,
+        checkpoint: bool = False,
+    ) -> None:
+        super().__init__()
+        check_dropout(dropout)
+        self.conv = conv
+        self.norm = norm
+        self.act = nn.ReLU() if relu else None
+        self.dropout = dropout
+        self.checkpoint = checkpoint
+
+    def forward(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if self.checkpoint:
+            return recompute(self, self.connect, x, *args, **kwargs)
+        return self.connect(x, *args, **kwargs)
+
+    def connect(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        """The layer itself, with its skip connection."""
+        raise NotImplementedError
+
+    def extra_repr(self) -> str:
+        return f"dropout={self.dropout}, checkpoint={self.checkpoint}"
+
+    def _convolve(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        """ReLU(norm(conv(x)))."""
+        return self._activate(self.conv(x, *args, **kwargs), 0.0)
+
+    def _activate(self, x: Tensor, dropout: float) -> Tensor:
+        return norm_relu_dropout(self.norm, x, dropout, self.training, relu=self.act is not None)
+
+
+class PlainBlock(Block):
+    """dropout(ReLU(norm(conv(x)))): no skip connection, as in PlainGCN."""
+
+    def connect(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return self._activate(self.conv(x, *args, **kwargs), self.dropout)
+
+
+class ResBlock(Block):
+    """dropout(x + ReLU(norm(conv(x)))): the residual connection of ResGCN."""
+
+    def connect(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return F.dropout(x + self._convolve(x, *args, **kwargs), self.dropout, self.training)
+
+
+class ResPlusBlock(Block):
+    """x + conv(dropout(ReLU(norm(x)))): the pre-activation residual connection of ResGCN+ and all GENs."""
+
+    def connect(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        update: Tensor = self.conv(self._activate(x, self.dropout), *args, **kwargs)
+        return x + update
+
+
+class DenseBlock(Block):
+    """dropout([x, ReLU(norm(conv(x)))]): the dense connection, which widens the features by the convolution's width."""
+
+    def connect(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return F.dropout(torch.cat([x, self._convolve(x, *args, **kwargs)], dim=-1), self.dropout, self.training)
+
+
+BLOCKS: dict[str, type[Block]] = {
+    "plain": PlainBlock,
+    "res": ResBlock,
+    "res+": ResPlusBlock,
+    "dense": DenseBlock,
+}
+"""Every block by its name."""
+
+
+def block_class(name: str) -> type[Block]:
+    """The block called ``name``."""
+    if name not in BLOCKS:
+        raise InputError(f"block: expected one of {', '.join(BLOCKS)}, got {name!r}")
+    return BLOCKS[name]
+
+
+def check_dropout(dropout: float) -> None:
+    if not 0 <= dropout < 1:
+        raise InputError(f"dropout: expected a probability from 0 to below 1, got {dropout}")

@@ -1,0 +1,42 @@
+"""Normalization of vertex features by name: batch, layer, instance, or none."""
+
+from typing import Literal, get_args
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from deepergcn.errors import InputError
+
+NormName = Literal["batch", "layer", "instance"]
+"""The names of the normalization layers."""
+
+
+class BatchNorm(nn.BatchNorm1d):
+    """Batch normalization over the vertices that also takes a batch of one vertex, or of none, in training.
+
+    So few rows have no variance: they are normalized by the running statistics and do not change them, so that an
+    odd last batch neither stops a run nor spoils it.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        if self.training and input.shape[0] < 2:
+            return F.batch_norm(input, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)
+        return super().forward(input)
+
+
+def build_norm(name: NormName | None, channels: int) -> nn.Module | None:
+    """The normalization layer called ``name``.
+
+    ``"instance"`` takes each vertex as one instance, as other implementations of DeeperGCN do: it is layer
+    normalization without the learned scale and shift.
+    """
+    match name:
+        case None:
+            return None
+        case "batch":
+            return BatchNorm(channels)
+        case "layer":
+            return nn.LayerNorm(channels)
+        case "instance":
+            return nn.LayerNorm(channels, elementwise_affine=False)
+    raise InputError(f"norm: expected one of {', '.join(get_args(NormName))} or None, got {name!r}")

@@ -1,0 +1,41 @@
+"""Recompute activations in backward instead of keeping them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, TypeVar
+
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint, noop_context_fn
+
+R = TypeVar("R")
+
+
+def recompute(module: nn.Module, function: Callable[..., R], *args: Any, **kwargs: Any) -> R:
+    """``function(*args, **kwargs)``, of whose activations only the inputs are kept until backward.
+
+    Non-reentrant, so that it works under DistributedDataParallel; dropout draws the same mask again. ``module`` is
+    what ``function`` runs: its running statistics are not updated a second time.
+    """
+
+    def contexts() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
+        return nullcontext(), _statistics_kept(module)
+
+    # torch.compile takes no contexts of Python.
+    context_fn = noop_context_fn if torch.compiler.is_compiling() else contexts
+    out: R = checkpoint(function, *args, use_reentrant=False, context_fn=context_fn, **kwargs)
+    return out
+
+
+@contextmanager
+def _statistics_kept(module: nn.Module) -> Iterator[None]:
+    """Batch normalization without momentum and without its counter gives the present batch no weight."""
+    norms: list[Any] = [m for m in module.modules() if isinstance(m, nn.modules.batchnorm._BatchNorm)]
+    before = [(norm.momentum, norm.num_batches_tracked) for norm in norms]
+    try:
+        for norm in norms:
+            norm.momentum, norm.num_batches_tracked = None, None
+        yield
+    finally:
+        for norm, (momentum, count) in zip(norms, before, strict=True):
+            norm.momentum, norm.num_batches_tracked = momentum, count

@@ -1,0 +1,60 @@
+"""Embedding tables that are added up: one for each column of categories."""
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from deepergcn.errors import InputError
+
+
+class Tables(nn.Module):
+    """sum_k T_k[c_k], the k tables kept one below the other in one weight, initialised as OGB's encoders (Xavier).
+
+    Args:
+        name: the argument that the categories come from, for error messages.
+        sizes: the number of values of each column.
+        channels: the width of the embedding.
+    """
+
+    offsets: Tensor
+
+    def __init__(self, name: str, sizes: Sequence[int], channels: int) -> None:
+        super().__init__()
+        if not sizes or any(size < 1 for size in sizes):
+            raise InputError(f"{name}: expected at least one column of at least one category, got sizes {list(sizes)}")
+        self.name = name
+        self.sizes = tuple(sizes)
+        self.weight = nn.Parameter(torch.empty(sum(sizes), channels))
+        self.register_buffer("offsets", torch.tensor([0, *accumulate(sizes)][:-1]), persistent=False)
+        for table in self.weight.detach().split(self.sizes):
+            nn.init.xavier_uniform_(table)
+
+    def check(self, categories: Tensor) -> None:
+        """Refuse anything but integers [rows, columns] within the sizes."""
+        columns = len(self.sizes)
+        if categories.dim() != 2 or categories.shape[1] != columns or categories.is_floating_point():
+            raise InputError(
+                f"{self.name}: expected integers [rows, {columns}], got {categories.dtype} {list(categories.shape)}"
+            )
+        if torch.compiler.is_compiling() or not len(categories):
+            return
+        low, high = categories.amin(0).tolist(), categories.amax(0).tolist()
+        for column, size in enumerate(self.sizes):
+            if low[column] < 0 or high[column] >= size:
+                wrong = low[column] if low[column] < 0 else high[column]
+                row = int((categories[:, column] == wrong).nonzero()[0])
+                raise InputError(
+                    f"{self.name}: category {wrong} in row {row}, column {column} is out of range, "
+                    f"expected 0 to {size - 1}"
+                )
+
+    def lookup(self, categories: Tensor) -> Tensor:
+        """The sum of the rows that ``categories`` [rows, columns] name, without a check."""
+        return F.embedding_bag(categories.long() + self.offsets, self.weight, mode="sum")
+
+    def forward(self, categories: Tensor) -> Tensor:
+        self.check(categories)
+        return self.lookup(categories)
