@@ -61,8 +61,7 @@ class Columns:
         for name in names:
             if name not in self.names:
                 raise InputError(
-                    f"{self.path}: there is no column {name!r} for the {purpose}; "
-                    f"the columns are {self.quoted_names()}"
+                    f"{self.path}: there is no column {name!r} for the {purpose}; the columns are {self.quoted_names()}"
                 )
 
     def text(self, name: str) -> Any:

@@ -124,7 +124,7 @@ def _block(table: Columns, column: FeatureColumn) -> npt.NDArray[np.float32]:
     filled = np.where(np.isnan(values), column.mean, values)
     with np.errstate(over="ignore"):
         scaled = ((filled - column.mean) / column.std).astype(np.float32)
-    if not np.isfinite(scaled).all():
-        row = int(np.flatnonzero(~np.isfinite(scaled))[0])
-        raise InputError(f"{table.path}: {table.not_a_number(column.name, row)} within the range of float32")
+    if np.isinf(scaled).any():
+        problem = table.not_a_number(column.name, int(np.isinf(scaled).argmax()))
+        raise InputError(f"{table.path}: {problem} within float32")
     return scaled[:, None]

@@ -92,7 +92,7 @@ def read_labels(table: Columns, schema: LabelSchema) -> Tensor:
     """The labels as a dataset holds them, missing where there is a gap."""
     table.require(schema.columns, "labels")
     if schema.kind == "regression":
-        return torch.from_numpy(np.stack([table.numbers(c) for c in schema.columns], axis=1)).float()
+        return torch.from_numpy(np.stack([_numbers(table, column) for column in schema.columns], axis=1))
     codes = [_codes(table, c, names) for c, names in zip(schema.columns, schema.classes, strict=True)]
     if schema.kind == "multi-class":
         return torch.from_numpy(codes[0].copy())
@@ -167,6 +167,14 @@ def _classes(table: Columns, column: str) -> tuple[str, ...]:
 
 def _number_name(value: float) -> str:
     return str(int(value)) if value.is_integer() else repr(value)
+
+
+def _numbers(table: Columns, column: str) -> npt.NDArray[np.float32]:
+    with np.errstate(over="ignore"):
+        values = table.numbers(column).astype(np.float32)
+    if np.isinf(values).any():
+        raise InputError(f"{table.path}: {table.not_a_number(column, int(np.isinf(values).argmax()))} within float32")
+    return values
 
 
 def _codes(table: Columns, column: str, names: Sequence[str]) -> npt.NDArray[np.int64]:
