@@ -137,5 +137,5 @@ def _whole(array: Tensor) -> Tensor:
 
 def _checksums(arrays: Mapping[str, Tensor]) -> dict[str, int]:
     with ThreadPoolExecutor() as pool:
-        sums = pool.map(lambda array: zlib.crc32(array.reshape(-1).view(torch.uint8).numpy()), arrays.values())
+        sums = pool.map(lambda array: zlib.crc32(array.numpy()), arrays.values())
         return dict(zip(arrays, sums, strict=True))
