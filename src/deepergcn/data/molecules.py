@@ -288,8 +288,8 @@ def _read(
 
 def _renumber(split: dict[str, Tensor], positions: npt.NDArray[np.int64]) -> dict[str, Tensor]:
     """From numbers of rows to numbers of graphs; a row that has no graph falls out."""
-    kept = {part: np.searchsorted(positions, index[np.isin(index, positions)]) for part, index in split.items()}
-    return {part: torch.from_numpy(index) for part, index in kept.items()}
+    rows = torch.from_numpy(positions)
+    return {part: torch.searchsorted(rows, index[torch.isin(index, rows)]) for part, index in split.items()}
 
 
 def _pointers(counts: npt.NDArray[np.int64]) -> Tensor:
