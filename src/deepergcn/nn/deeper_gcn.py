@@ -1,27 +1,29 @@
 """DeeperGCN: a deep network of GENConv layers."""
 
 from collections.abc import Callable, Sequence
-from typing import Unpack
+from typing import Literal, Unpack
 
 from torch import Tensor, nn
 
 from deepergcn.errors import InputError
 from deepergcn.nn.adjacency_cache import cached_adjacency
-from deepergcn.nn.encoders import EdgeEncoder
+from deepergcn.nn.encoders import EdgeEncoder, EdgeEncoderSpec
 from deepergcn.nn.gen_conv import GENConv, GENConvOptions
 from deepergcn.nn.graph_network import FrameOptions, GraphNetwork
 from deepergcn.nn.node_encoders import NodeEncoderSpec
+from deepergcn.nn.norms import NormName
+from deepergcn.nn.pooling import Pooling
 from deepergcn.ops import Adjacency
+
+LayerEdgeEncoderSpec = int | Sequence[int] | Callable[[], EdgeEncoder] | None
+"""A width, the sizes of categories, a function that makes an edge encoder, or None."""
 
 
 class DeeperGCNOptions(FrameOptions, GENConvOptions, total=False):
-    """The options of :class:`DeeperGCN`: those of the frame and those of its convolutions."""
+    """The options of :class:`DeeperGCN`, for networks that hand them on."""
 
     block: str
-    layer_edge_encoder: int | Sequence[int] | Callable[[], EdgeEncoder] | None
-
-
-_FRAME = frozenset(FrameOptions.__annotations__)
+    layer_edge_encoder: LayerEdgeEncoderSpec
 
 
 class DeeperGCN(GraphNetwork):
@@ -31,11 +33,10 @@ class DeeperGCN(GraphNetwork):
         >>> out = model(x, edge_index)
 
     Args:
-        node_encoder, head, hidden_channels, num_layers: see :class:`GraphNetwork`.
-        options: ``block`` ("res+" without it), ``edge_encoder``, ``norm``, ``dropout``, ``level``, ``pooling``,
-            ``virtual_node`` and ``checkpoint``, see :class:`GraphNetwork`; ``layer_edge_encoder``, the edge encoder
-            that every layer has for itself, on top of the shared one if there is one: a width, the sizes of
-            categories, or a function that makes one; and the options of :class:`GENConv`.
+        layer_edge_encoder: the edge encoder that every layer has for itself, on top of the shared one if there is
+            one: a width, the sizes of categories, or a function that makes one.
+        conv: the options of :class:`GENConv`.
+        others: see :class:`GraphNetwork`.
     """
 
     def __init__(
@@ -45,18 +46,22 @@ class DeeperGCN(GraphNetwork):
         *,
         hidden_channels: int,
         num_layers: int,
-        **options: Unpack[DeeperGCNOptions],
+        block: str = "res+",
+        edge_encoder: EdgeEncoderSpec = None,
+        layer_edge_encoder: LayerEdgeEncoderSpec = None,
+        norm: NormName | None = "batch",
+        dropout: float = 0.0,
+        level: Literal["node", "graph"] = "node",
+        pooling: Pooling = "mean",
+        virtual_node: bool = False,
+        checkpoint: bool = False,
+        **conv: Unpack[GENConvOptions],
     ) -> None:
-        block = options.pop("block", "res+")
-        make_encoder = options.pop("layer_edge_encoder", None)
-        if isinstance(make_encoder, nn.Module):
+        if isinstance(layer_edge_encoder, nn.Module):
             raise InputError("layer_edge_encoder: expected a function that makes one encoder a layer, got a module")
-        frame: FrameOptions = {k: v for k, v in options.items() if k in _FRAME}  # type: ignore[assignment]
-        conv: GENConvOptions = {k: v for k, v in options.items() if k not in _FRAME}  # type: ignore[assignment]
 
         def make_conv(in_channels: int) -> GENConv:
-            encoder = make_encoder() if callable(make_encoder) else make_encoder
-            norm = frame.get("norm", "batch")
+            encoder = layer_edge_encoder() if callable(layer_edge_encoder) else layer_edge_encoder
             return GENConv(in_channels, hidden_channels, edge_encoder=encoder, norm=norm, **conv)
 
         super().__init__(
@@ -66,7 +71,13 @@ class DeeperGCN(GraphNetwork):
             hidden_channels=hidden_channels,
             num_layers=num_layers,
             block=block,
-            **frame,
+            edge_encoder=edge_encoder,
+            norm=norm,
+            dropout=dropout,
+            level=level,
+            pooling=pooling,
+            virtual_node=virtual_node,
+            checkpoint=checkpoint,
         )
 
     def structure(self, edge_index: Tensor | Adjacency, num_nodes: int) -> Adjacency:
