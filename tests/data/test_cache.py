@@ -67,6 +67,22 @@ def test_array_damage_is_rebuilt(tmp_path: Path) -> None:
     assert cached(path, "key", lambda: rebuilt) is rebuilt
 
 
+def test_changing_an_array_does_not_change_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "one.safetensors"
+    save(one_network(), path, "key")
+    opened = cached(path, "key", never)
+    assert opened.x is not None
+    opened.x.fill_(7)
+    assert_same(cached(path, "key", never), one_network())
+
+
+def test_cache_can_be_read_by_whoever_can_read_new_files(tmp_path: Path) -> None:
+    path, other = tmp_path / "one.safetensors", tmp_path / "other"
+    save(one_network(), path, "key")
+    other.touch()
+    assert path.stat().st_mode == other.stat().st_mode
+
+
 def test_half_written_files_are_not_the_cache_and_go_away(tmp_path: Path) -> None:
     path = tmp_path / "one.safetensors"
     abandoned = tmp_path / "one.safetensors.1.part"

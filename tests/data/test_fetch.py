@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from deepergcn.data.fetch import fetch
-from deepergcn.data.known import KNOWN, Known, Settings
+from deepergcn.data.known import Known, Settings
 from deepergcn.errors import InputError
 from tests.data.server import Behaviour, serve
 from tests.data.test_archive import files, zipped
@@ -128,12 +128,3 @@ def test_kill_in_the_middle_of_the_download(tmp_path: Path) -> None:
         fetch(small(server.url), tmp_path)
         assert server.requests[-1]["Range"] == "bytes=100-"
     assert files(tmp_path) == {f"ogbn_small/{name}": content for name, content in FILES.items()}
-
-
-def test_the_paper_s_datasets_are_known_over_https() -> None:
-    assert set(KNOWN) == {"ogbn-proteins", "ogbn-arxiv", "ogbg-ppa", "ogbg-molhiv"}
-    for known in KNOWN.values():
-        assert known.url.startswith("https://snap.stanford.edu/ogb/data/")
-        assert all(len(bytes.fromhex(digest)) == 32 for digest in known.digests.values())
-    assert {name for name, known in KNOWN.items() if known.digests} == {"ogbn-arxiv", "ogbg-molhiv"}
-    assert [name for name, known in KNOWN.items() if not known.settings.symmetric] == ["ogbn-arxiv"]

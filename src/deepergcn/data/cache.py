@@ -2,13 +2,13 @@
 
 import json
 import logging
-import os
 import zlib
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -63,9 +63,12 @@ def save(dataset: Dataset, path: Path, key: str) -> None:
     metadata = {_HEADER: header, _CHECKSUM: str(zlib.crc32(header.encode()))}
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_abandoned(path.parent, "*.part")
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    part = path.with_name(f"{path.name}.{uuid4().hex}.part")
     try:
+        part.touch()
+        usual_mode = part.stat().st_mode
         save_file(arrays, part, metadata=metadata)
+        part.chmod(usual_mode)  # safetensors makes files that only their owner can read
         part.replace(path)
     except SafetensorError as error:
         raise OSError(str(error)) from error

@@ -1,8 +1,8 @@
 """Bring a published dataset to this machine: download, verify, unpack; never half of it."""
 
 import json
-import os
 from pathlib import Path
+from uuid import uuid4
 
 from deepergcn.data.archive import extract
 from deepergcn.data.digest import file_digests
@@ -75,7 +75,7 @@ def _record(known: Known, folder: Path, root: Path) -> None:
         return
     files = [path for part in _FOLDERS for path in (folder / part).rglob("*") if path.is_file()]
     place.parent.mkdir(parents=True, exist_ok=True)
-    part = place.with_name(f"{place.name}.{os.getpid()}.part")
+    part = place.with_name(f"{place.name}.{uuid4().hex}.part")
     part.write_text(json.dumps(file_digests(files, folder), indent=1) + "\n", encoding="utf-8")
     part.replace(place)
 

@@ -79,15 +79,11 @@ def read_numbers(
 
 
 def write_numbers(path: Path, values: Numbers) -> None:
-    """Write an array [rows, columns] so that :func:`read_numbers` gives back the same bits; gzipped by its name."""
-    if len(values) == 0:
-        with gzip.open(path, "wb") if path.suffix == ".gz" else path.open("wb"):
-            return
-    names = [str(j) for j in range(values.shape[1])]
-    table = pa.table([pa.array(values[:, j]) for j in range(values.shape[1])], names=names)
-    options = pa_csv.WriteOptions(include_header=False)
-    with pa.output_stream(str(path), compression="detect") as stream:
-        pa_csv.write_csv(table, stream, options)
+    """Write an array [rows, columns], gzipped; :func:`read_numbers` gives back the same bits."""
+    columns = {str(j): pa.array(values[:, j]) for j in range(values.shape[1])}
+    with path.open("wb") as file, gzip.GzipFile("", "wb", 6, file, mtime=0) as stream:
+        if len(values):
+            pa_csv.write_csv(pa.table(columns), stream, pa_csv.WriteOptions(include_header=False))
 
 
 def count(number: int, noun: str) -> str:
