@@ -191,7 +191,9 @@ def test_sdf(packed: bool, root: Path, tmp_path: Path) -> None:
     assert [(row.row, row.molecule) for row in skipped_rows(dataset)] == [(2, "broken")]
     assert dataset.x is not None
     assert dataset.x[:, 0].tolist() == [5, 5, 5, 5, 7]
-    assert read_molecules_to_predict(path, dataset.task).x_categories == ATOM_CATEGORIES
+    assert len(read_molecules_to_predict(path, dataset.task)) == 2
+    with pytest.raises(InputError, match=r"no row can be read; row 1 is 'ethane': column 'level' is 'low'; expected"):
+        read_molecules(path, targets="level", kind="regression", root=root)
 
 
 @pytest.mark.parametrize(
@@ -272,3 +274,7 @@ def test_opened_by_path(file: Path, root: Path) -> None:
 def test_skipped_file_of_nothing_has_its_header(tmp_path: Path) -> None:
     write_skipped([], tmp_path / "skipped.csv")
     assert (tmp_path / "skipped.csv").read_text().strip() == "row,molecule,reason"
+    with pytest.raises(
+        InputError, match=r"none/skipped\.csv: the list of skipped rows cannot be written \(No such file"
+    ):
+        write_skipped([], tmp_path / "none" / "skipped.csv")

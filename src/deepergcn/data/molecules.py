@@ -3,7 +3,7 @@
 import csv
 import logging
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -14,20 +14,18 @@ from rdkit import rdBase
 from torch import Tensor
 
 from deepergcn.data.cache import cache_file, cached
-from deepergcn.data.columns import CSV_NAMES, PARQUET_NAMES, Columns, errors_in, read_columns
+from deepergcn.data.columns import errors_in
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.digest import file_digest, text_digest
 from deepergcn.data.featurize import ATOM_CATEGORIES, BOND_CATEGORIES, MoleculeGraphs
-from deepergcn.data.label_columns import LabelSchema, infer_labels, labelled, missing_labels, read_labels, strata
-from deepergcn.data.parse import Form, Progress, Skipped, parse_molecules
+from deepergcn.data.label_columns import infer_labels, labelled, missing_labels, read_labels, strata
+from deepergcn.data.molecule_rows import MoleculeRows, check_molecule_file, open_rows, parse_rows
+from deepergcn.data.parse import ParsedMolecules, Progress, Skipped
 from deepergcn.data.root import data_root
-from deepergcn.data.sdf import SDF_NAMES, TITLE, read_sdf
 from deepergcn.data.split import FRACTIONS, column_split, part_names, random_split, scaffold_split
 from deepergcn.data.task import Kind, Metric, Task
 from deepergcn.errors import InputError
 
-MOLECULE_NAMES = CSV_NAMES + PARQUET_NAMES + SDF_NAMES
-"""How the names of files end that can be read."""
 MoleculeSplit = Literal["random", "scaffold"]
 
 _VERSION = 1  # of what is cached: to be raised when the same file gives another dataset
@@ -80,16 +78,16 @@ def read_molecules(
     columns = (targets,) if isinstance(targets, str) else tuple(targets)
     if split not in get_args(MoleculeSplit):
         raise InputError(f"split is {split!r}; expected {' or '.join(get_args(MoleculeSplit))}")
-    _check_file(path)
+    check_molecule_file(path)
     digest = file_digest(path)
 
     def build() -> Dataset:
-        rows = _open(path, smiles_column, id_column)
+        rows = open_rows(path, smiles_column, id_column)
         schema = infer_labels(rows.table, columns, kind)
         if split_column is not None:
             rows.table.require([split_column], "split")
         by_scaffold = split_column is None and split == "scaffold"
-        found = _read(rows, schema, scaffolds=by_scaffold, strict=strict, workers=workers, progress=progress)
+        found = parse_rows(rows, schema, scaffolds=by_scaffold, strict=strict, workers=workers, progress=progress)
         y = read_labels(rows.table.take(found.positions), schema)
         if split_column is not None:
             with errors_in(path):
@@ -143,11 +141,11 @@ def read_molecules_to_predict(
     The other arguments are those of :func:`read_molecules`.
     """
     path = Path(path)
-    _check_file(path)
+    check_molecule_file(path)
     if task.level != "graph":
         raise InputError(f"{path}: molecules are graphs; the task is of level {task.level!r}")
-    rows = _open(path, smiles_column, id_column)
-    found = _read(rows, None, scaffolds=False, strict=strict, workers=workers, progress=progress)
+    rows = open_rows(path, smiles_column, id_column)
+    found = parse_rows(rows, None, scaffolds=False, strict=strict, workers=workers, progress=progress)
     count, none = len(found.positions), torch.empty(0, dtype=torch.int64)
     dataset = molecule_dataset(
         found.graphs,
@@ -192,98 +190,13 @@ def row_numbers(dataset: Dataset) -> npt.NDArray[np.int64]:
 
 def write_skipped(rows: Sequence[Skipped], path: str | Path) -> None:
     """List skipped rows as CSV: row number, molecule, reason."""
-    with Path(path).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(("row", "molecule", "reason"))
-        writer.writerows(map(astuple, rows))
-
-
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """All rows of a file: the text of each molecule, and the other columns."""
-
-    table: Columns
-    texts: list[str | None]
-    form: Form
-    names: list[str | None]
-    smiles_column: str | None
-
-    def ids(self, positions: npt.NDArray[np.int64]) -> tuple[str, ...]:
-        return tuple(self.names[position] or "" for position in positions.tolist())
-
-
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """The molecules that can be read, the rows they stand in (from 0), and the others."""
-
-    graphs: MoleculeGraphs
-    positions: npt.NDArray[np.int64]
-    skipped: tuple[Skipped, ...]
-    scaffolds: tuple[str | None, ...]
-
-
-def _check_file(path: Path) -> None:
-    if not path.is_file():
-        raise InputError(f"{path}: there is no such file")
-    if not path.name.lower().endswith(MOLECULE_NAMES):
-        raise InputError(f"{path}: expected a name that ends in {', '.join(MOLECULE_NAMES)}")
-
-
-def _open(path: Path, smiles_column: str | None, id_column: str | None) -> _Rows:
-    texts: list[str | None]
-    if path.name.lower().endswith(SDF_NAMES):
-        if smiles_column is not None:
-            raise InputError(f"{path}: an SDF file has its molecules in its records; leave smiles_column out")
-        records, table = read_sdf(path)
-        texts = list(records)
-        name_column = id_column or TITLE
-    else:
-        table = read_columns(path)
-        if not len(table):
-            raise InputError(f"{path}: the table has no rows")
-        smiles_column = smiles_column or _find_smiles(table)
-        table.require([smiles_column], "SMILES")
-        texts = table.text(smiles_column).to_pylist()
-        name_column = id_column or smiles_column
-    table.require([name_column], "ids")
-    form: Form = "molblock" if smiles_column is None else "smiles"
-    return _Rows(table, texts, form, table.text(name_column).to_pylist(), smiles_column)
-
-
-def _find_smiles(table: Columns) -> str:
-    found = [name for name in table.names if name.strip().lower() == "smiles"]
-    return found[0] if len(found) == 1 else "smiles"
-
-
-def _read(
-    rows: _Rows,
-    schema: LabelSchema | None,
-    *,
-    scaffolds: bool,
-    strict: bool,
-    workers: int | None,
-    progress: Progress | None,
-) -> _Found:
-    path, table = rows.table.path, rows.table
-    skipped: dict[int, Skipped] = {}
-    if schema is not None and schema.kind == "regression":
-        for column in schema.columns:
-            for position in table.not_numbers(column).tolist():
-                reason = table.not_a_number(column, position)
-                if strict:
-                    raise InputError(f"{path}: {reason}")
-                skipped[position] = Skipped(position + 1, rows.texts[position] or "", reason.partition(": ")[2])
-    with errors_in(path):
-        parsed = parse_molecules(
-            rows.texts, form=rows.form, scaffolds=scaffolds, strict=strict, workers=workers, progress=progress
-        )
-    keep = ~np.isin(parsed.positions, list(skipped))
-    skipped |= {row.row - 1: row for row in parsed.skipped}
-    if not keep.any():
-        first = skipped[min(skipped)]
-        raise InputError(f"{path}: no row can be read; row {first.row} is {first.molecule!r}: {first.reason}")
-    ordered = tuple(skipped[position] for position in sorted(skipped))
-    return _Found(parsed.graphs.select(keep), parsed.positions[keep], ordered, parsed.scaffolds)
+    try:
+        with Path(path).open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(("row", "molecule", "reason"))
+            writer.writerows(map(astuple, rows))
+    except OSError as error:
+        raise InputError(f"{path}: the list of skipped rows cannot be written ({error.strerror})") from error
 
 
 def _renumber(split: dict[str, Tensor], positions: npt.NDArray[np.int64]) -> dict[str, Tensor]:
@@ -296,7 +209,7 @@ def _pointers(counts: npt.NDArray[np.int64]) -> Tensor:
     return torch.from_numpy(np.concatenate(([0], np.cumsum(counts, dtype=np.int64))))
 
 
-def _source(rows: _Rows, found: _Found, **more: Any) -> dict[str, Any]:
+def _source(rows: MoleculeRows, found: ParsedMolecules, **more: Any) -> dict[str, Any]:
     return {
         "reader": "molecules",
         "smiles_column": rows.smiles_column,

@@ -119,7 +119,7 @@ def _parse_chunk(start: int, texts: Sequence[str | None], form: Form, scaffolds:
         for position, text in enumerate(texts, start=start):
             mol = parse_molecule(text, form)
             if isinstance(mol, str):
-                skipped.append(Skipped(position + 1, _title(text, form), mol))
+                skipped.append(Skipped(position + 1, molecule_title(text, form), mol))
                 if scaffolds:
                     found_scaffolds.append(_scaffold_of_refused(text, form))
                 continue
@@ -168,5 +168,6 @@ def _reason(messages: str) -> str:
     return f"{reason} near position {position[1]}" if position else reason
 
 
-def _title(text: str | None, form: Form) -> str:
+def molecule_title(text: str | None, form: Form) -> str:
+    """What names the molecule to people: its SMILES, or the first line of its record."""
     return "" if text is None else text.strip() if form == "smiles" else text.partition("\n")[0].strip()
