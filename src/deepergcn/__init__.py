@@ -1,5 +1,20 @@
 """Very deep graph networks: the system of *DeeperGCN: All You Need to Train Deeper GCNs*."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from deepergcn.version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from deepergcn.nn.accelerate import accelerate
+
+__all__ = ["__version__", "accelerate"]
+
+# Where each name is found when it is first asked for, so that importing the package stays light.
+_LAZY = {"accelerate": "deepergcn.nn.accelerate"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

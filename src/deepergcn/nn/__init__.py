@@ -1,5 +1,6 @@
 """Modules over ops: aggregators, GENConv, MsgNorm, encoders, blocks and networks."""
 
+from deepergcn.nn.accelerate import Acceleration, accelerate
 from deepergcn.nn.aggregators import (
     AGGREGATORS,
     Aggregation,
@@ -10,17 +11,25 @@ from deepergcn.nn.aggregators import (
     SoftmaxAggregation,
     SumAggregation,
 )
+from deepergcn.nn.baselines import GCN, GIN, GaAN, GatedGCN, GraphSAGE
 from deepergcn.nn.blocks import BLOCKS, Block, DenseBlock, PlainBlock, ResBlock, ResPlusBlock
 from deepergcn.nn.deeper_gcn import DeeperGCN
 from deepergcn.nn.encoders import AffineEncoder, CategoricalEncoder, EdgeEncoder
+from deepergcn.nn.from_pyg import from_pyg
 from deepergcn.nn.gen_conv import GENConv
+from deepergcn.nn.graph_network import GraphNetwork
 from deepergcn.nn.message_norm import MessageNorm
 from deepergcn.nn.networks import DyResGEN, PlainGCN, ResGCN, ResGCNPlus, ResGEN, num_parameters
 from deepergcn.nn.node_encoders import CategoricalNodeEncoder, LinearNodeEncoder, SpeciesNodeEncoder
+from deepergcn.nn.registry import NETWORKS, network_class
 
 __all__ = [
     "AGGREGATORS",
     "BLOCKS",
+    "GCN",
+    "GIN",
+    "NETWORKS",
+    "Acceleration",
     "AffineEncoder",
     "Aggregation",
     "Block",
@@ -31,6 +40,10 @@ __all__ = [
     "DyResGEN",
     "EdgeEncoder",
     "GENConv",
+    "GaAN",
+    "GatedGCN",
+    "GraphNetwork",
+    "GraphSAGE",
     "LinearNodeEncoder",
     "MaxAggregation",
     "MeanAggregation",
@@ -47,5 +60,8 @@ __all__ = [
     "SoftmaxAggregation",
     "SpeciesNodeEncoder",
     "SumAggregation",
+    "accelerate",
+    "from_pyg",
+    "network_class",
     "num_parameters",
 ]
