@@ -4,6 +4,7 @@ import csv
 import gzip
 import re
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -53,29 +54,17 @@ def read_numbers(
     columns = columns or len(first.split(","))
     if not first:
         return np.empty((0, columns), dtype)
-    parts = [] if rows is None else [np.empty((rows, columns), dtype)]
+    blocks = _blocks(path, dtype, columns, missing)
+    if rows is None:
+        return np.concatenate(list(blocks))
+    values = np.empty((rows, columns), dtype)
     done = 0
-    try:
-        for batch in _batches(path, dtype, columns):
-            if any(column.null_count for column in batch.columns) and not missing:
-                _explain(path, dtype, columns, missing, "a missing value")
-            if rows is None:
-                parts.append(np.empty((batch.num_rows, columns), dtype))
-                start = 0
-            else:
-                start = done
-            stop = start + batch.num_rows
-            if stop <= len(parts[-1]):
-                for j, column in enumerate(batch.columns):
-                    parts[-1][start:stop, j] = column.to_numpy(zero_copy_only=False)
-            done += batch.num_rows
-    except pa.ArrowInvalid as error:
-        _explain(path, dtype, columns, missing, str(error))
-    except OSError as error:
-        raise InputError(f"{path}: the file is damaged or cut short ({_one_line(error)})") from error
-    if rows is not None and done != rows:
+    for block in blocks:
+        values[done : done + len(block)] = block[: max(rows - done, 0)]
+        done += len(block)
+    if done != rows:
         raise InputError(f"{path}: has {count(done, 'row')}; expected {_rows(rows, why)}")
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return values
 
 
 def write_numbers(path: Path, values: Numbers) -> None:
@@ -91,16 +80,28 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _batches(path: Path, dtype: np.dtype[Any], columns: int) -> Any:
+def _blocks(path: Path, dtype: np.dtype[Any], columns: int, missing: bool) -> Iterator[Numbers]:
+    """The file piece by piece, so that beside the result only a piece is in memory."""
     names = [str(j) for j in range(columns)]
-    kind = pa.from_numpy_dtype(dtype)
-    with pa_csv.open_csv(
-        path,
-        read_options=pa_csv.ReadOptions(column_names=names, block_size=_BLOCK),
-        parse_options=pa_csv.ParseOptions(ignore_empty_lines=False),
-        convert_options=pa_csv.ConvertOptions(column_types=dict.fromkeys(names, kind), null_values=_MISSING),
-    ) as reader:
-        yield from reader
+    types = dict.fromkeys(names, pa.from_numpy_dtype(dtype))
+    try:
+        with pa_csv.open_csv(
+            path,
+            read_options=pa_csv.ReadOptions(column_names=names, block_size=_BLOCK),
+            parse_options=pa_csv.ParseOptions(ignore_empty_lines=False),
+            convert_options=pa_csv.ConvertOptions(column_types=types, null_values=_MISSING),
+        ) as reader:
+            for batch in reader:
+                if not missing and any(column.null_count for column in batch.columns):
+                    _explain(path, dtype, columns, missing, "a value is missing")
+                block = np.empty((batch.num_rows, columns), dtype)
+                for j, column in enumerate(batch.columns):
+                    block[:, j] = column.to_numpy(zero_copy_only=False)
+                yield block
+    except pa.ArrowInvalid as error:
+        _explain(path, dtype, columns, missing, str(error))
+    except OSError as error:
+        raise InputError(f"{path}: the file is damaged or cut short ({_one_line(error)})") from error
 
 
 def _open_text(path: Path) -> Any:
