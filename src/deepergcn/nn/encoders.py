@@ -97,10 +97,10 @@ class CategoricalEncoder(EdgeEncoder):
 
     def __init__(self, sizes: Sequence[int], channels: int) -> None:
         super().__init__()
-        self.tables = Tables("edge_attr", sizes, channels)
-        count = math.prod(self.tables.sizes)
+        count = math.prod(sizes)
         if count >= 2**62:
             raise InputError(f"edge_encoder: expected fewer than 2^62 combinations of categories, got {count}")
+        self.tables = Tables("edge_attr", sizes, channels)
         strides = [math.prod(self.tables.sizes[k + 1 :]) for k in range(len(self.tables.sizes))]
         self.register_buffer("strides", torch.tensor(strides), persistent=False)
         every = None
