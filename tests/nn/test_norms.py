@@ -1,0 +1,63 @@
+"""Normalizations by name, and batch normalization of the smallest batches."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from deepergcn.errors import InputError
+from deepergcn.nn.norm_relu_dropout import norm_relu_dropout
+from deepergcn.nn.norms import BatchNorm, build_norm
+
+
+def test_names() -> None:
+    assert build_norm(None, 4) is None
+    assert isinstance(build_norm("batch", 4), nn.BatchNorm1d)
+    assert isinstance(build_norm("layer", 4), nn.LayerNorm)
+    with pytest.raises(InputError, match="norm: expected one of batch, layer, instance or None, got 'pair'"):
+        build_norm("pair", 4)  # type: ignore[arg-type]
+
+
+def test_instance_norm_takes_each_vertex_as_an_instance() -> None:
+    norm = build_norm("instance", 8)
+    assert norm is not None
+    x = torch.randn(3, 8)
+    assert not list(norm.parameters())
+    assert_close(norm(x), torch.nn.functional.instance_norm(x[:, None])[:, 0])
+
+
+def test_batch_norm_of_two_rows_or_more_is_torchs() -> None:
+    ours, theirs = BatchNorm(3), nn.BatchNorm1d(3)
+    x = torch.randn(5, 3)
+    assert_close(ours(x), theirs(x))
+    assert_close(ours.state_dict(), theirs.state_dict())
+    assert_close(ours.eval()(x), theirs.eval()(x))
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_batch_norm_of_fewer_rows_uses_and_keeps_the_running_statistics(rows: int) -> None:
+    norm = BatchNorm(3)
+    norm(torch.randn(50, 3) * 2 + 1)
+    before = {name: value.clone() for name, value in norm.state_dict().items()}
+    x = torch.randn(rows, 3, requires_grad=True)
+    out = norm(x)
+    assert_close(norm.state_dict(), before)
+    assert_close(out, norm.eval()(x))
+    out.sum().backward()
+    assert x.grad is not None
+
+
+@pytest.mark.parametrize("name", ["batch", "layer", None])
+def test_norm_relu_dropout_is_the_three_in_a_row(name: Any) -> None:
+    norm = build_norm(name, 6)
+    x = torch.randn(40, 6)
+    normed = x if norm is None else norm(x)
+    assert_close(norm_relu_dropout(norm, x, 0.0, True), normed.relu())
+    assert_close(norm_relu_dropout(norm, x, 0.5, False), normed.relu() if norm is None else norm(x).relu())
+    assert_close(norm_relu_dropout(norm, x, 0.0, True, relu=False), normed)
+    dropped = norm_relu_dropout(norm, x.abs() + 1 if norm is None else x, 0.5, True)
+    kept = dropped != 0
+    assert_close(dropped[kept], 2 * (x.abs() + 1 if norm is None else normed)[kept])
+    assert 0.1 < kept.float().mean() < 0.7
