@@ -13,6 +13,7 @@ BAD = {
     "C(C)(C)(C)(C)C": "Explicit valence for atom # 0 C, 5, is greater than permitted",
     "c1cccc1": "Can't kekulize mol.  Unkekulized atoms: 0 1 2 3 4",
     "": "empty",
+    "Cé": "a character that is not ASCII",
 }
 
 

@@ -135,10 +135,15 @@ def parse_molecule(text: str | None, form: Form = "smiles") -> Mol | str:
     """The molecule, or RDKit's reason why it cannot be read."""
     if text is None or not text.strip():
         return "empty"
+    if form == "smiles" and not text.split()[0].isascii():  # RDKit passes over such characters at the ends
+        return "a character that is not ASCII"
     with rdBase.CaptureErrorLog() as log:
         mol = _read(text, form, sanitize=True)
     if mol is None:
-        return _reason(log.messages)
+        try:
+            return _reason(log.messages)
+        except UnicodeDecodeError:  # RDKit may cut a message within a character
+            return "a character that is not ASCII"
     return mol if mol.GetNumAtoms() else "no atoms"
 
 

@@ -3,12 +3,19 @@
 from rdkit import Chem
 from rdkit.Chem.rdchem import Mol
 
+MOST_ATOMS = 1_000
+"""A larger molecule is its own scaffold: RDKit's time for a scaffold grows with the cube of the atoms."""
+
 
 def murcko_scaffold(mol: Mol) -> str:
     """The scaffold as SMILES without stereochemistry; empty for a molecule without rings.
 
     Valences are not checked: a molecule that RDKit refuses for its valences has a scaffold all the same.
     """
+    if not mol.GetRingInfo().NumRings():
+        return ""
+    if mol.GetNumAtoms() > MOST_ATOMS:
+        return Chem.MolToSmiles(mol, isomericSmiles=False)
     scaffold = Chem.MurckoDecompose(mol)
     scaffold.ClearComputedProps()
     scaffold.UpdatePropertyCache(strict=False)
