@@ -1,12 +1,11 @@
 """Every network by the name that the paper gives it."""
 
 from deepergcn.errors import InputError
-from deepergcn.nn.baselines import GCN, GIN, GaAN, GatedGCN, GraphSAGE
+from deepergcn.nn.baselines import GCN, GIN, Baseline, GaAN, GatedGCN, GraphSAGE
 from deepergcn.nn.deeper_gcn import DeeperGCN
-from deepergcn.nn.graph_network import GraphNetwork
 from deepergcn.nn.networks import DyResGEN, PlainGCN, ResGCN, ResGCNPlus, ResGEN
 
-NETWORKS: dict[str, type[GraphNetwork]] = {
+NETWORKS: dict[str, type[DeeperGCN] | type[Baseline]] = {
     "DeeperGCN": DeeperGCN,
     "PlainGCN": PlainGCN,
     "ResGCN": ResGCN,
@@ -22,7 +21,7 @@ NETWORKS: dict[str, type[GraphNetwork]] = {
 """Every network by its name; GIN* of the paper is GIN with ``virtual_node=True``."""
 
 
-def network_class(name: str) -> type[GraphNetwork]:
+def network_class(name: str) -> type[DeeperGCN] | type[Baseline]:
     """The network called ``name``; all are made as ``cls(node_encoder, head, hidden_channels=, num_layers=, ...)``."""
     if name not in NETWORKS:
         raise InputError(f"network: expected one of {', '.join(NETWORKS)}, got {name!r}")
