@@ -154,7 +154,7 @@ def _log_mean_exp(d: Tensor, p: Tensor, target: Tensor, adjacency: Adjacency) ->
 
     far = torch.where(small, 1.0, p)
     t = far[target] * torch.where(small[target], 0.0, d)
-    below_one = _mean(torch.expm1(t), target, adjacency)
+    below_one = _mean(_exp_less_one(t), target, adjacency)
     around_one = below_one > -0.5
     log_of_mean = torch.where(
         around_one,
@@ -162,6 +162,12 @@ def _log_mean_exp(d: Tensor, p: Tensor, target: Tensor, adjacency: Adjacency) ->
         torch.log(torch.where(around_one, 1.0, _mean(torch.exp(t), target, adjacency))),
     )
     return torch.where(small, series, log_of_mean / far)
+
+
+def _exp_less_one(t: Tensor) -> Tensor:
+    """exp(t) - 1; torch's expm1 alone loses the digits of a small exp(t) in backward, where it adds the 1 again."""
+    small = t.detach().abs() < 0.5
+    return torch.where(small, torch.expm1(torch.where(small, t, 0.0)), torch.exp(t) - 1)
 
 
 def _dominant(m: Tensor, target: Tensor, count: int, sign: Tensor) -> Tensor:

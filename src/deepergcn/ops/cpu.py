@@ -1,0 +1,102 @@
+"""What the CPU operators share: tensors as arrays, chunks, and the one backward of all of them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from deepergcn.errors import InputError
+from deepergcn.ops.kernels.backward import backward
+
+_MOST_CHUNKS = 64
+_WORK_A_CHUNK = 1 << 16  # edges and vertices times channels; less is not worth another chunk
+_TABLE_BYTES = 1 << 26  # what the chunks' own gradients of a table may take together
+
+Array = np.ndarray[Any, Any]
+
+
+def array(tensor: Tensor) -> Array:
+    """The tensor's numbers, C-contiguous, without a copy where they lie so already."""
+    return tensor.detach().contiguous().numpy()
+
+
+def chunk_count(graph: Sequence[Tensor], channels: int) -> int:
+    """How many chunks share the work: it follows from the graph alone, never from the number of threads."""
+    rowptr, source, rowptr_t = graph[0], graph[1], graph[3]
+    work = (source.shape[0] + max(rowptr.shape[0], rowptr_t.shape[0])) * channels
+    return min(max(work // _WORK_A_CHUNK, 1), _MOST_CHUNKS)
+
+
+def floor_and_eps(eps: float | None, x: Array) -> tuple[Any, Any]:
+    """The bounds of ``kernels.rows.message``: ReLU and eps, or neither."""
+    number = x.dtype.type
+    return (number(-np.inf), number(0)) if eps is None else (number(0), number(eps))
+
+
+def edge_arrays(edge: Sequence[Tensor]) -> tuple[Array, ...]:
+    """The edge term in the shapes of ``kernels.rows``."""
+    match edge:
+        case []:
+            return ()
+        case [features]:
+            return np.arange(features.shape[0], dtype=np.int32), array(features)
+        case [codes, table]:
+            _check_codes(codes, table.shape[0])
+            return array(codes.to(torch.int32)), array(table)
+        case [features, weight, bias]:
+            return array(features), array(weight.t()), array(bias)
+    raise AssertionError(f"an edge term of {len(edge)} tensors")
+
+
+def _check_codes(codes: Tensor, rows: int) -> None:
+    if codes.numel():
+        low, high = (int(value) for value in torch.aminmax(codes))
+        if low < 0 or high >= rows:
+            raise InputError(f"edge codes: expected 0 to {rows - 1}, the rows of the table, got {low} to {high}")
+
+
+def run_backward(
+    x: Tensor, graph: Sequence[Tensor], edge: Sequence[Tensor], eps: float | None, rule: tuple[Tensor, ...]
+) -> tuple[Tensor, list[Tensor], Tensor]:
+    """The gradients of x, of what is learnable in the edge term, and of beta where the rule is softmax's."""
+    channels = x.shape[1]
+    values = array(x)
+    arrays = edge_arrays(edge)
+    chunks = chunk_count(graph, channels)
+    features = edge[0].shape[1] if len(edge) == 3 else 0
+    dx = torch.empty_like(x, memory_format=torch.contiguous_format)
+    tables = torch.zeros(1, 0, channels, dtype=x.dtype)
+    if len(edge) == 1:
+        tables = torch.zeros(1, edge[0].shape[0], channels, dtype=x.dtype)
+    elif len(edge) == 2:
+        rows = edge[1].shape[0]
+        chunks = min(chunks, max(_TABLE_BYTES // max(rows * channels * x.element_size(), 1), 1))
+        tables = torch.zeros(chunks, rows, channels, dtype=x.dtype)
+    totals = torch.zeros(chunks, features + 2, channels, dtype=torch.float64)
+    rowptr, target, place = (array(t) for t in graph[3:])
+    backward(
+        chunks,
+        rowptr,
+        target,
+        place,
+        values,
+        arrays,
+        *floor_and_eps(eps, values),
+        tuple(array(t) for t in rule),
+        array(dx),
+        array(tables),
+        array(totals),
+    )
+    added = totals.sum(dim=0).to(x.dtype)
+    match len(edge):
+        case 1:
+            d_edge = [tables[0]]
+        case 2:
+            d_edge = [tables.sum(dim=0)]
+        case 3:
+            d_edge = [added[:features].t().contiguous(), added[features].clone()]
+        case _:
+            d_edge = []
+    return dx, d_edge, added[-1].clone()

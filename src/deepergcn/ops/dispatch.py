@@ -1,0 +1,69 @@
+"""From what a caller gives to what the CPU operators take, and the choice between them and plain PyTorch."""
+
+import torch
+from torch import Tensor
+
+from deepergcn.ops.adjacency import Adjacency
+from deepergcn.ops.check import Parameter, check_inputs, check_parameter
+from deepergcn.ops.edge import Affine, Dense, EdgeTerm, Table
+from deepergcn.ops.kernels.intrinsics import MOST_FEATURES, WIDEST
+from deepergcn.ops.operator import Forward
+from deepergcn.ops.scaling import scale_by_degree
+
+
+def has_kernels(x: Tensor) -> bool:
+    """Whether the CPU kernels can work on ``x``."""
+    return x.device.type == "cpu"
+
+
+def aggregate(
+    operator: Forward,
+    x: Tensor,
+    adjacency: Adjacency,
+    edge: EdgeTerm | Tensor | None,
+    parameter: Parameter,
+    y: Parameter,
+    eps: float | None,
+    *,
+    option: bool = False,
+) -> Tensor:
+    """Check, bring to one precision, run ``operator`` on at most ``WIDEST`` channels at a time, scale by degree."""
+    term = check_inputs(x, adjacency, edge, eps)
+    check_parameter("y", y, x.shape[1])
+    dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
+    wide = x.to(dtype)
+    values = torch.as_tensor(parameter, dtype=dtype, device=x.device).expand(x.shape[1])
+    graph = [
+        adjacency.rowptr,
+        adjacency.source,
+        adjacency.edge,
+        adjacency.rowptr_t,
+        adjacency.target,
+        adjacency.edge_t,
+    ]
+    parts = [
+        operator(wide[:, part], values[part], graph, _tensors(term, dtype, part), eps, option)[0]
+        for part in _parts(x.shape[1])
+    ]
+    out = parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+    return scale_by_degree(out, adjacency, y).to(x.dtype)
+
+
+def _parts(channels: int) -> list[slice]:
+    if channels <= WIDEST:
+        return [slice(None)]
+    return [slice(start, start + WIDEST) for start in range(0, channels, WIDEST)]
+
+
+def _tensors(term: EdgeTerm | None, dtype: torch.dtype, part: slice) -> list[Tensor]:
+    """The tensors of an edge term for some of the channels; dense where the factored form would not serve."""
+    match term:
+        case None:
+            return []
+        case Affine(features, weight, bias) if features.shape[1] <= MOST_FEATURES and not features.requires_grad:
+            shift = weight.new_zeros(weight.shape[0]) if bias is None else bias
+            return [features.to(dtype), weight[part].to(dtype), shift[part].to(dtype)]
+        case Table(codes, table):
+            return [codes, table[:, part].to(dtype)]
+        case _:
+            return [Dense(term.materialize()).features[:, part].to(dtype)]

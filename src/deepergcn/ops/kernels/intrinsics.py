@@ -1,0 +1,116 @@
+"""The few machine instructions that Numba has no name for."""
+
+import numpy as np
+from llvmlite import ir
+from numba import carray, njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+WIDEST = 1024  # channels that a kernel takes at once: its working rows live on the stack
+MOST_FEATURES = 64  # raw edge features of an affine edge term
+_CACHED = 6144  # numbers that leave room in a 32 KiB cache
+
+
+@intrinsic
+def float_from_bits(typing_context, bits):
+    """The float32 whose bit pattern is this int32."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.FloatType())
+
+    return types.float32(types.int32), generate
+
+
+@intrinsic
+def bits_from_float(typing_context, value):
+    """The bit pattern of a float32 as an int32."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.IntType(32))
+
+    return types.int32(types.float32), generate
+
+
+@intrinsic
+def fma(typing_context, a, b, c):
+    """a b + c with one rounding wherever it stands, so that forward and backward see the same message bit for bit."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.fma(*arguments)
+
+    return a(a, a, a), generate
+
+
+@intrinsic
+def _prefetch_at(typing_context, array, offset):
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        address = builder.gep(data, [arguments[1]])
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        form = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        function = cgutils.get_or_insert_function(builder.module, form, "llvm.prefetch.p0")
+        read, keep, data_cache = (ir.Constant(word, flag) for flag in (0, 3, 1))
+        builder.call(function, [builder.bitcast(address, byte), read, keep, data_cache])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
+
+
+@njit(inline="always")
+def prefetch_row(array, row):
+    """Ask for a row of a C-contiguous array before it is needed; a random gather waits for memory otherwise."""
+    width = array.shape[1]
+    start = np.intp(row) * width
+    for offset in range(0, width, 16):
+        _prefetch_at(array, start + offset)
+
+
+@njit(inline="always")
+def prefetch_item(array, index):
+    """Ask for one number of a C-contiguous array, given its place in the flattened array."""
+    _prefetch_at(array, np.intp(index))
+
+
+def _stack(count):
+    """An intrinsic that makes room for ``count`` numbers of an array's type in the calling function's own frame.
+
+    The compiler knows that nothing else points there. Rows from the heap would have to be checked against every other
+    row before each loop, which costs more than a loop over 64 channels itself.
+    """
+
+    @intrinsic
+    def room(typing_context, like):
+        def generate(context, builder, signature, arguments):
+            number = context.get_value_type(like.dtype)
+            address = cgutils.alloca_once(builder, number, size=ir.Constant(ir.IntType(64), count))
+            address.align = 64
+            return address
+
+        return types.CPointer(like.dtype)(like), generate
+
+    return room
+
+
+_row_room = _stack(WIDEST)
+_cached_room = _stack(_CACHED)
+_sums_room = _stack(WIDEST * (MOST_FEATURES + 2))
+
+
+@njit(inline="always")
+def working_row(like, channels):
+    """A row of numbers of the type of ``like``."""
+    return carray(_row_room(like), (channels,))
+
+
+@njit(inline="always")
+def working_rows(like, channels):
+    """As many rows as stay in the cache; at least two."""
+    return carray(_cached_room(like), (_CACHED // channels, channels))
+
+
+@njit(inline="always")
+def sum_rows(like, count, channels):
+    """Rows of zeros for the sums over edges that a backward keeps beside dx."""
+    rows = carray(_sums_room(like), (count, channels))
+    rows[:] = 0
+    return rows

@@ -1,0 +1,35 @@
+"""The sum of the messages; the mean is it over the degree."""
+
+import numpy as np
+from numba import njit, prange
+
+from deepergcn.ops.kernels.compile import FASTMATH, kernel
+from deepergcn.ops.kernels.intrinsics import prefetch_row, working_row
+from deepergcn.ops.kernels.rows import AHEAD, chunk_begin, load, message, prefetch_edge
+
+
+@kernel
+def forward(chunks, rowptr, source, place, x, edge, floor, eps, out):
+    for chunk in prange(chunks):
+        _forward(np.intp(chunk), chunks, rowptr, source, place, x, edge, floor, eps, out)
+
+
+@njit(fastmath=FASTMATH)
+def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, out):
+    """out = sum m for every target."""
+    channels = x.shape[1]
+    edges = source.shape[0]
+    h = working_row(x, channels)
+    acc = working_row(x, channels)
+    for v in range(chunk_begin(rowptr, chunk, chunks), chunk_begin(rowptr, chunk + 1, chunks)):
+        for j in range(channels):
+            acc[j] = 0
+        for k in range(rowptr[v], rowptr[v + 1]):
+            if k + AHEAD < edges:
+                prefetch_row(x, source[k + AHEAD])
+                prefetch_edge(edge, place[k + AHEAD])
+            load(h, x, source[k], edge, place[k])
+            for j in range(channels):
+                acc[j] += message(h[j], floor, eps)
+        for j in range(channels):
+            out[v, j] = acc[j]

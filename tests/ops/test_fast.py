@@ -1,0 +1,244 @@
+"""Every fast aggregation against its definition in ``reference``: values and all gradients.
+
+The tolerance is a statement. In float32 the error, measured against the definition in float64, is at most twice that of
+the definition in float32, beside what the rounding of the input alone can do: a unit in the last place of a message
+moves a gradient by as many units as the aggregation's condition, which grows with |beta| and |p|.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from deepergcn import ops
+from deepergcn.ops import plain, reference
+from tests.ops.graphs import Case, cases, leaf
+
+PLAIN = ("sum", "mean", "max", "min")
+BETAS = (0.0, 1.0, -3.0, 0.01, 100.0, 1e4, -1e4)
+POWERS = (0.0, 1.0, -1.0, 1e-3, 5.0, 1000.0, -1000.0)
+
+case_of_any_width = st.integers(1, 3).flatmap(
+    lambda wide: cases(max_channels=(5, 70, 300)[wide - 1], scales=(0.1, 3.0))
+)
+
+
+def gradients(
+    function: Callable[..., Tensor], case: Case, name: str | None, value: Tensor | None, weight: Tensor, **options: Any
+) -> list[Tensor]:
+    """The result and the gradients of x, the edge term and the parameter, for the loss sum(weight * result)."""
+    case = case.leaves()
+    if isinstance(case.edge, ops.Affine):  # raw features that are learned would make it dense
+        case = replace(case, edge=case.edge._replace(features=case.edge.features.detach()))
+    named = {} if name is None or value is None else {name: leaf(value)}
+    out = function(case.x, case.adjacency, case.edge, **named, **options)
+    (out * weight.to(out.dtype)).sum().backward()
+    # without an edge some of them take part in nothing
+    grads = [torch.zeros_like(t) if t.grad is None else t.grad for t in (*case.tensors(), *named.values())]
+    return [out.detach(), *grads]
+
+
+def assert_as_exact(
+    module: ModuleType, function: str, case: Case, name: str | None = None, value: float = 0.0, **options: Any
+) -> None:
+    """``module.function`` has at most twice the error of the definition, in float32 and in float64."""
+    single = case.to(torch.float32)
+    exact = single.to(torch.float64)
+    generator = torch.Generator().manual_seed(case.num_targets)
+    weight = torch.randn(case.num_targets, case.channels, generator=generator, dtype=torch.float64)
+    parameter = None if name is None else torch.full((case.channels,), value, dtype=torch.float64)
+    definition, fast = getattr(reference, function), getattr(module, function)
+    truth = gradients(definition, exact, name, parameter, weight, **options)
+    scale = gradients(definition, exact, name, parameter, weight.abs(), **options)
+    if name == "beta":  # a variance, computed from squares
+        scale[-1] = (weight.abs() * truth[0].square()).sum(dim=0) + scale[-1]
+    if name == "p" and value:  # the definition divides a difference of means by p
+        scale[-1] = scale[-1] + (weight.abs() * truth[0]).sum(dim=0) / abs(value)
+    largest = float(exact.x.abs().max()) + 10
+    condition = 4 * (1 + abs(value) * (largest if name == "beta" else 1))
+    if name == "p" and isinstance(case.edge, ops.Affine) and case.edge_index.shape[1]:
+        # W f + b is added up in another order, and dm = out w / m magnifies that by 1 / m
+        condition *= largest / float(reference.messages(exact.x, exact.adjacency, exact.edge, **options)[0].amin())
+    for dtype in (torch.float32, torch.float64):
+        rounded = None if parameter is None else parameter.to(dtype)
+        ours = gradients(fast, exact.to(dtype), name, rounded, weight, **options)
+        theirs = gradients(definition, exact.to(dtype), name, rounded, weight, **options)
+        for got, plainly, expected, size in zip(ours, theirs, truth, scale, strict=True):
+            assert got.dtype == dtype
+            assert got.isfinite().all()
+            error, allowed = (float((t - expected).abs().amax()) if t.numel() else 0.0 for t in (got, plainly))
+            units = torch.finfo(dtype).eps * condition * (float(size.abs().amax()) if size.numel() else 0.0)
+            assert error <= 2 * allowed + units, (function, dtype, name, value, error, allowed, units)
+
+
+@pytest.mark.parametrize("function", PLAIN)
+@given(case=case_of_any_width)
+@settings(max_examples=25, deadline=None)
+def test_plain_aggregations(function: str, case: Case) -> None:
+    assert_as_exact(ops, function, case)
+
+
+@given(case=case_of_any_width, beta=st.sampled_from(BETAS))
+@settings(max_examples=80, deadline=None)
+def test_softmax(case: Case, beta: float) -> None:
+    assert_as_exact(ops, "softmax", case, "beta", beta)
+
+
+@given(case=case_of_any_width, beta=st.sampled_from(BETAS))
+@settings(max_examples=25, deadline=None)
+def test_semi_gradient(case: Case, beta: float) -> None:
+    options = {"beta": beta, "semi_gradient": True}
+    assert_as_exact(ops, "softmax", case, None, abs(beta), **options)
+
+
+@given(case=case_of_any_width, p=st.sampled_from(POWERS))
+@settings(max_examples=80, deadline=None)
+def test_power_mean(case: Case, p: float) -> None:
+    assert_as_exact(ops, "power_mean", case, "p", p, eps=1e-3)
+
+
+@pytest.mark.parametrize("eps", [None, 1e-7])
+@given(case=cases(scales=(1.0,)))
+@settings(max_examples=15, deadline=None)
+def test_messages_as_they_are_and_degree_scaling(eps: float | None, case: Case) -> None:
+    assert_as_exact(ops, "softmax", case, "y", 0.7, eps=eps)
+
+
+@pytest.mark.parametrize("function", ["sum", "mean"])
+@given(case=cases(edges=(None,)))
+@settings(max_examples=15, deadline=None)
+def test_plain_pytorch_sums(function: str, case: Case) -> None:
+    assert_as_exact(plain, function, case)
+
+
+@given(case=cases(scales=(0.1, 3.0)), beta=st.sampled_from(BETAS))
+@settings(max_examples=30, deadline=None)
+def test_plain_pytorch_softmax(case: Case, beta: float) -> None:
+    assert_as_exact(plain, "softmax", case, "beta", beta)
+
+
+def wide_case(channels: int, edges: int, nodes: int = 900, kind: str | None = None) -> Case:
+    """A graph with a hub of every tenth edge, large enough for many chunks."""
+    generator = torch.Generator().manual_seed(channels + edges)
+    edge_index = torch.randint(nodes, (2, edges), generator=generator)
+    edge_index[1, ::10] = 3
+    x = torch.randn(nodes, channels, generator=generator)
+    edge: ops.EdgeTerm | None = None
+    if kind == "affine":
+        features = torch.rand(edges, 11, generator=generator)
+        edge = ops.Affine(features, torch.randn(channels, 11, generator=generator), None)
+    elif kind == "table":
+        edge = ops.Table(
+            torch.randint(60, (edges,), generator=generator), torch.randn(60, channels, generator=generator)
+        )
+    return Case(x, edge_index, nodes, edge)
+
+
+FUNCTIONS: list[tuple[str, str | None, float]] = [
+    ("softmax", "beta", 1.0),
+    ("softmax", "beta", 50.0),
+    ("power_mean", "p", 2.0),
+    ("max", None, 0.0),
+    ("sum", None, 0.0),
+]
+
+
+@pytest.mark.parametrize("kind", [None, "affine", "table"])
+@pytest.mark.parametrize(("function", "name", "value"), FUNCTIONS)
+def test_many_chunks(function: str, name: str | None, value: float, kind: str | None) -> None:
+    assert_as_exact(ops, function, wide_case(96, 12_000, kind=kind), name, value)
+
+
+@pytest.mark.parametrize("kind", [None, "affine", "table"])
+@pytest.mark.parametrize(("function", "name", "value"), FUNCTIONS)
+def test_same_bits_over_runs_and_threads(function: str, name: str | None, value: float, kind: str | None) -> None:
+    case = wide_case(96, 12_000, kind=kind)
+    weight = torch.randn(900, 96)
+    parameter = None if name is None else torch.tensor(value)
+    threads = torch.get_num_threads()
+    try:
+        results = []
+        for count in (1, 2, 2, 1):
+            torch.set_num_threads(count)
+            results.append(gradients(getattr(ops, function), case, name, parameter, weight))
+    finally:
+        torch.set_num_threads(threads)
+    for other in results[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(results[0], other, strict=True))
+
+
+def test_more_channels_than_a_kernel_takes_at_once() -> None:
+    assert_as_exact(ops, "softmax", wide_case(1100, 60, nodes=20, kind="table"), "beta", 1.0)
+
+
+def test_learned_raw_edge_features_get_a_gradient() -> None:
+    case = wide_case(4, 50, nodes=10, kind="affine").to(torch.float64)
+    assert isinstance(case.edge, ops.Affine)
+    features = leaf(case.edge.features)
+    both = []
+    for module in (ops, reference):
+        out = module.softmax(case.x, case.adjacency, case.edge._replace(features=features))
+        both.append(torch.autograd.grad(out.square().sum(), features)[0])
+    torch.testing.assert_close(both[0], both[1])
+
+
+@pytest.mark.parametrize(("function", "name"), [("softmax", "beta"), ("power_mean", "p"), ("mean", "y")])
+def test_bfloat16_is_summed_in_float32(function: str, name: str) -> None:
+    case = wide_case(32, 4000, nodes=50, kind="table").to(torch.bfloat16)
+    parameter = torch.tensor(0.5)
+    ours = getattr(ops, function)(case.x, case.adjacency, case.edge, **{name: parameter})
+    wide = case.to(torch.float32)
+    exact = getattr(reference, function)(wide.x, wide.adjacency, wide.edge, **{name: parameter})
+    assert ours.dtype == torch.bfloat16
+    torch.testing.assert_close(ours.float(), exact, rtol=2**-8, atol=1e-6)
+
+
+def test_indices_beyond_32_bits() -> None:
+    case = wide_case(8, 200, nodes=30, kind="affine")
+    narrow = case.adjacency
+    wide = ops.Adjacency(
+        narrow.num_sources,
+        narrow.num_targets,
+        narrow.rowptr.long(),
+        narrow.source.long(),
+        narrow.edge.long(),
+        narrow.rowptr_t.long(),
+        narrow.target.long(),
+        narrow.edge_t.long(),
+    )
+    both = []
+    for adjacency in (narrow, wide):
+        x = leaf(case.x)
+        out = ops.softmax(x, adjacency, case.edge)
+        both += [out.detach(), torch.autograd.grad(out.sum(), x)[0]]
+    assert torch.equal(both[0], both[2])
+    assert torch.equal(both[1], both[3])
+
+
+@pytest.mark.parametrize("function", ["sum", "max", "softmax", "power_mean"])
+def test_nan_is_not_hidden(function: str) -> None:
+    case = wide_case(8, 200, nodes=30)
+    poisoned = case.x.clone()
+    poisoned[int(case.edge_index[0, 0]), 2] = torch.nan
+    out = getattr(ops, function)(poisoned, case.adjacency)
+    assert out[int(case.edge_index[1, 0]), 2].isnan()
+    assert not out[:, 3].isnan().any()
+
+
+@pytest.mark.parametrize("function", ["sum", "mean", "max", "min", "softmax", "power_mean"])
+@pytest.mark.parametrize("edges", [0, 1])
+def test_graphs_of_next_to_nothing(function: str, edges: int) -> None:
+    for nodes in range(edges, 3):
+        adjacency = ops.Adjacency.from_edge_index(torch.zeros(2, edges, dtype=torch.int64), nodes)
+        x = torch.rand(nodes, 3, requires_grad=True)
+        out = getattr(ops, function)(x, adjacency)
+        expected = torch.zeros(nodes, 3)
+        expected[:edges] = x.detach()[:edges]
+        torch.testing.assert_close(out, expected)
+        assert torch.autograd.grad(out.sum(), x)[0].shape == x.shape
