@@ -1,0 +1,1 @@
+"""Training: the loop, losses, metrics, run directories, and what a trained network does."""
