@@ -1,0 +1,113 @@
+"""Read recipes: by name or from a file, with single settings changed, and errors that name the key."""
+
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from deepergcn.errors import InputError
+from deepergcn.recipes.schema import Recipe
+
+_FOLDER = resources.files("deepergcn.recipes")
+
+
+def recipe_names() -> tuple[str, ...]:
+    """The recipes that come with the package."""
+    return tuple(sorted(Path(entry.name).stem for entry in _FOLDER.iterdir() if entry.name.endswith(".yaml")))
+
+
+def load_recipe(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
+    """The recipe with this name or in this file.
+
+    Args:
+        name_or_path: a name that ``deepergcn recipes`` lists, or a path to a YAML file.
+        overrides: settings to change, each as ``key=value`` with the sections of the key joined by dots, such as
+            ``model.num_layers=14``; the value is YAML.
+    """
+    text = str(name_or_path)
+    if text in recipe_names():
+        return read_recipe(_FOLDER.joinpath(f"{text}.yaml").read_text(encoding="utf-8"), text, overrides)
+    path = Path(name_or_path)
+    if not path.is_file():
+        raise InputError(f"{text}: is neither a recipe's name ({', '.join(recipe_names())}) nor a file")
+    try:
+        return read_recipe(path.read_text(encoding="utf-8"), text, overrides)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{text}: the recipe cannot be read ({error})") from error
+
+
+def read_recipe(text: str, origin: str, overrides: Sequence[str] = ()) -> Recipe:
+    """The recipe in a YAML text; ``origin`` is what errors call it."""
+    try:
+        values = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise InputError(f"{origin}: is not YAML ({error})") from error
+    if not isinstance(values, dict):
+        raise InputError(f"{origin}: expected a recipe with the keys {', '.join(Recipe.model_fields)}")
+    for override in overrides:
+        _override(values, override, origin)
+    return validate(values, origin)
+
+
+def validate(values: Mapping[str, Any], origin: str) -> Recipe:
+    """The recipe of these values; an error names the first key that is wrong, and the keys or values that are known."""
+    try:
+        return Recipe.model_validate(values)
+    except ValidationError as error:
+        raise InputError(f"{origin}: {_explain(error)}") from error
+
+
+def dump_recipe(recipe: Recipe) -> str:
+    """The recipe as YAML, with every setting written out that is not the default of the network."""
+    text: str = yaml.safe_dump(recipe.model_dump(mode="json", exclude_none=True), sort_keys=False)
+    return text
+
+
+def _override(values: dict[str, Any], override: str, origin: str) -> None:
+    key, equals, text = override.partition("=")
+    names = key.strip().split(".")
+    if not equals or not all(names):
+        raise InputError(f"--set {override}: expected key=value, such as model.num_layers=14")
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise InputError(f"--set {override}: the value is not YAML") from error
+    section = values
+    for name in names[:-1]:
+        inner = section.setdefault(name, {})
+        if not isinstance(inner, dict):
+            raise InputError(f"--set {override}: {name} in {origin} holds {inner!r} and has no keys of its own")
+        section = inner
+    section[names[-1]] = value
+
+
+def _explain(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    location = [str(part) for part in first["loc"]]
+    key, section = _walk(location)
+    match first["type"]:
+        case "extra_forbidden":
+            known = ", ".join(section.model_fields)
+            return (
+                f"{'.'.join(location)} is not a key of {'.'.join(location[:-1]) or 'a recipe'}; expected one of {known}"
+            )
+        case "missing":
+            return f"{key} is missing"
+    return f"{key} is {first['input']!r}; {first['msg'].removeprefix('Value error, ')}"
+
+
+def _walk(location: Sequence[str]) -> tuple[str, type[BaseModel]]:
+    """The part of ``location`` that consists of keys, without pydantic's names of types, and its innermost section."""
+    section: type[BaseModel] = Recipe
+    keys = []
+    for name in location:
+        field = section.model_fields.get(name)
+        if field is None:
+            break
+        keys.append(name)
+        kinds = [field.annotation, *getattr(field.annotation, "__args__", ())]
+        section = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), section)
+    return ".".join(keys), section
