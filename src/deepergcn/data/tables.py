@@ -74,7 +74,7 @@ def read_tables(
         seed: The seed of the random split.
         root: The folder of the cache.
     """
-    node_file, edge_file = _files(nodes, edges)
+    node_file, edge_file = table_files(nodes, edges)
     labels, numbers, categories = _names(label), _names(numeric), _names(categorical)
 
     def build() -> Dataset:
@@ -125,7 +125,7 @@ def read_tables_to_predict(nodes: str | Path, edges: str | Path | None = None, *
         schema: The ``source`` of the dataset that :func:`read_tables` gave.
     """
     fitted = TableSchema.from_json(schema)
-    node_file, edge_file = _files(nodes, edges)
+    node_file, edge_file = table_files(nodes, edges)
     node_table, edge_table = _open(node_file), read_columns(edge_file)
     ids = node_ids(node_table, fitted.id_column)
     ends = edge_ends(edge_table, ids, fitted.source_column, fitted.target_column, node_file)
@@ -179,7 +179,8 @@ def _dataset(
     )
 
 
-def _files(nodes: str | Path, edges: str | Path | None) -> tuple[Path, Path]:
+def table_files(nodes: str | Path, edges: str | Path | None) -> tuple[Path, Path]:
+    """The files of nodes and of edges, where ``nodes`` may be a folder that holds both."""
     first = Path(nodes)
     if edges is not None:
         return first, Path(edges)
