@@ -1,0 +1,172 @@
+"""Settings for a user's own files, found from the files: they change a starting recipe before the user does."""
+
+import json
+import logging
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from deepergcn.data.columns import read_columns
+from deepergcn.data.dataset import PARTS, Dataset
+from deepergcn.data.feature_columns import MOST_CATEGORIES
+from deepergcn.data.molecules import read_molecules
+from deepergcn.data.tables import read_tables, table_files
+from deepergcn.data.task import Task
+from deepergcn.errors import InputError
+from deepergcn.training.losses import balanced_weight, present_labels
+
+IMBALANCE = 5.0
+"""Classes are weighted where one is so many times as frequent as another."""
+
+_STEPS = 4_000  # of training, about, in all epochs
+_EPOCHS = (20, 200)  # the fewest and the most for molecules
+_BATCHES = ((2_000, 32), (20_000, 64), (math.inf, 128))  # up to so many molecules, so many in a batch
+_NODES_IN_MEMORY = 50_000  # in one step
+
+_log = logging.getLogger(__name__)
+
+
+def molecule_settings(
+    path: str | Path,
+    *,
+    targets: str | Sequence[str],
+    smiles_column: str | None = None,
+    id_column: str | None = None,
+    root: str | Path | None = None,
+) -> list[str]:
+    """Settings ``key=value`` that turn the recipe ``own-molecules`` into one for this file.
+
+    The kind of the task follows from the labels; ROC-AUC gives way to accuracy where the validation or the test part
+    has only one class; a rare class has a higher weight; the length of training and its early stopping follow from the
+    number of molecules.
+
+    Args:
+        path: A file of molecules; see :func:`deepergcn.data.read_molecules` for this and the other arguments.
+        targets: The column to learn, or several.
+        smiles_column: The column of SMILES.
+        id_column: The column of names for the molecules.
+        root: The folder of the cache.
+    """
+    columns = [targets] if isinstance(targets, str) else list(targets)
+    options: dict[str, Any] = {"targets": columns, "smiles_column": smiles_column, "id_column": id_column}
+    options = {name: value for name, value in options.items() if value is not None}
+    dataset = read_molecules(path, root=root, **options)
+    task, found = _found(path, dataset, "molecules")
+    train = len(dataset.split["train"])
+    batch_size = next(size for most, size in _BATCHES if train <= most)
+    fewest, most = _EPOCHS
+    epochs = min(max(_STEPS // math.ceil(train / batch_size), fewest), most)
+    return _as_settings(
+        {
+            "data.source": str(Path(path).resolve()),
+            "data.options": options | {"metric": task.metric},
+            **found,
+            "training.epochs": epochs,
+            "training.batch_size": batch_size,
+            "training.patience": max(epochs // 5, 10),
+        }
+    )
+
+
+def table_settings(
+    nodes: str | Path,
+    edges: str | Path | None = None,
+    *,
+    label: str | Sequence[str],
+    id_column: str = "id",
+    source_column: str = "source",
+    target_column: str = "target",
+    root: str | Path | None = None,
+) -> list[str]:
+    """Settings ``key=value`` that turn the recipe ``own-tables`` into one for these tables of nodes and edges.
+
+    As :func:`molecule_settings`; besides, a column of text with too many values to be a category is left out of the
+    features, with a warning, and a graph too large for one step is cut into partitions.
+
+    Args:
+        nodes: The table of nodes; see :func:`deepergcn.data.read_tables` for this and the other arguments.
+        edges: The table of edges.
+        label: The label column of the nodes, or several.
+        id_column: The column of ``nodes`` with a name for every node.
+        source_column: The column of ``edges`` with the name of the node that each edge leaves.
+        target_column: The column of ``edges`` with the name of the node that each edge enters.
+        root: The folder of the cache.
+    """
+    labels = [label] if isinstance(label, str) else list(label)
+    node_file, edge_file = table_files(nodes, edges)
+    options: dict[str, Any] = {
+        "label": labels,
+        "id_column": id_column,
+        "source_column": source_column,
+        "target_column": target_column,
+        "features": _usable_features(node_file, {id_column, *labels}),
+        "edge_features": _usable_features(edge_file, {source_column, target_column}),
+        "standardize": True,
+    }
+    dataset = read_tables(node_file, edge_file, root=root, **options)
+    task, found = _found(nodes, dataset, "nodes")
+    return _as_settings(
+        {
+            "data.source": str(node_file.resolve()),
+            "data.edges": str(edge_file.resolve()),
+            "data.options": options | {"metric": task.metric},
+            **found,
+            "training.partitions": math.ceil(dataset.num_nodes / _NODES_IN_MEMORY),
+        }
+    )
+
+
+def _found(path: str | Path, dataset: Dataset, items: str) -> tuple[Task, dict[str, Any]]:
+    """The task with a metric that every part can be scored by, and the settings that follow from the labels."""
+    y = {part: dataset.y[dataset.split[part]] for part in PARTS}
+    for part in PARTS:
+        if not bool(present_labels(y[part]).any()):
+            count = sum(len(index) for index in dataset.split.values())
+            raise InputError(
+                f"{path}: has {count} {items} with a label, which leaves none for {part}; expected at least 10"
+            )
+    task = dataset.task
+    if task.metric == "rocauc" and not all(_both_classes(y[part]) for part in ("valid", "test")):
+        task = Task(task.level, task.kind, task.outputs, "accuracy")
+    return task, {"loss.balance": task.kind == "regression" or _imbalance(task, y["train"]) >= IMBALANCE}
+
+
+def _both_classes(y: Tensor) -> bool:
+    """Whether some task has both, so that there is a ROC curve."""
+    return bool(((y == 0).any(0) & (y == 1).any(0)).any())
+
+
+def _imbalance(task: Task, y: Tensor) -> float:
+    weight = balanced_weight(task, y)
+    if task.kind == "multi-class":
+        return float(weight.max() / weight.min())
+    return float(torch.maximum(weight, 1 / weight).median())
+
+
+def _usable_features(path: Path, taken: set[str]) -> list[str]:
+    table = read_columns(path)
+    usable = []
+    for name in table.names:
+        if name in taken:
+            continue
+        values = len(set(table.text(name).drop_null().to_pylist()))
+        if table.is_numeric(name) or 0 < values <= MOST_CATEGORIES:
+            usable.append(name)
+        else:
+            _log.warning(
+                "%s: column %r is left out of the features: it has %d different texts; expected numbers or 1 to %d",
+                path,
+                name,
+                values,
+                MOST_CATEGORIES,
+            )
+    return usable
+
+
+def _as_settings(values: dict[str, Any]) -> list[str]:
+    """As ``--set`` takes them: JSON is YAML."""
+    return [f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]

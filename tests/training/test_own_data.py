@@ -1,0 +1,95 @@
+"""Settings found from a user's own files: strange columns, gaps, imbalance, too few rows."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepergcn.errors import InputError
+from deepergcn.training.own_data import molecule_settings, table_settings
+
+
+def settings(found: list[str]) -> dict[str, Any]:
+    return {key: json.loads(value) for key, _, value in (setting.partition("=") for setting in found)}
+
+
+def molecules(folder: Path, rows: list[str], header: str = "Smiles,activity") -> Path:
+    path = folder / "mine.csv"
+    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def test_a_balanced_binary_file(tmp_path: Path) -> None:
+    path = molecules(tmp_path, [f"{'C' * (i % 30 + 1)}O,{i % 2}" for i in range(200)])
+    found = settings(molecule_settings(path, targets="activity", root=tmp_path))
+    assert found["data.source"] == str(path.resolve())
+    assert found["data.options"] == {"targets": ["activity"], "metric": "rocauc"}
+    assert found["loss.balance"] is False
+    assert found["training.batch_size"] == 32
+    assert found["training.epochs"] == 200
+    assert found["training.patience"] == 40
+
+
+def test_a_rare_class_is_weighted(tmp_path: Path) -> None:
+    path = molecules(tmp_path, [f"{'C' * (i % 30 + 1)}O,{int(i % 10 == 0)}" for i in range(300)])
+    assert settings(molecule_settings(path, targets="activity", root=tmp_path))["loss.balance"] is True
+
+
+def test_accuracy_where_a_part_has_one_class_only(tmp_path: Path) -> None:
+    path = molecules(tmp_path, [f"{'C' * (i + 1)}O,{int(i == 0)}" for i in range(20)])
+    assert settings(molecule_settings(path, targets="activity", root=tmp_path))["data.options"]["metric"] == "accuracy"
+
+
+def test_numbers_are_a_regression_whose_scales_count_alike(tmp_path: Path) -> None:
+    rows = [f"{'C' * (i + 1)}O,{i * 10.5},{i * 0.01 + 0.001}" for i in range(20)]
+    path = molecules(tmp_path, rows, header="Smiles,melting point,density")
+    found = settings(molecule_settings(path, targets=["melting point", "density"], root=tmp_path))
+    assert found["data.options"]["metric"] == "rmse"
+    assert found["loss.balance"] is True
+
+
+def test_longer_files_have_larger_batches_and_fewer_epochs(tmp_path: Path) -> None:
+    path = molecules(tmp_path, [f"{'C' * (i % 7 + 1)}O,{i % 3}" for i in range(4000)])
+    found = settings(molecule_settings(path, targets="activity", root=tmp_path))
+    assert found["training.batch_size"] == 64
+    assert found["training.epochs"] == 4000 // 50
+
+
+def test_too_few_labels_are_named(tmp_path: Path) -> None:
+    path = molecules(tmp_path, ["CCO,1", "CCN,0", "CCC,"])
+    with pytest.raises(
+        InputError, match=r"mine\.csv: has 2 molecules with a label, which leaves none for valid; expected at least 10"
+    ):
+        molecule_settings(path, targets="activity", root=tmp_path)
+
+
+def test_a_wrong_column_is_named(tmp_path: Path) -> None:
+    path = molecules(tmp_path, ["CCO,1"])
+    with pytest.raises(InputError, match="there is no column 'toxic' for the labels; the columns are 'Smiles'"):
+        molecule_settings(path, targets="toxic", root=tmp_path)
+
+
+def tables(folder: Path, nodes: int = 150) -> tuple[Path, Path]:
+    node_file, edge_file = folder / "nodes.csv", folder / "edges.csv"
+    rows = [f"n{i},{i % 3},{i / 7:.3f},{'red' if i % 2 else 'blue'},note {i}," for i in range(nodes)]
+    node_file.write_text("\n".join(["id,y,weight,colour,remark,empty", *rows]) + "\n", encoding="utf-8")
+    links = [f"n{i},n{(i * 7 + 1) % nodes}" for i in range(nodes)]
+    edge_file.write_text("\n".join(["source,target", *links]) + "\n", encoding="utf-8")
+    return node_file, edge_file
+
+
+def test_tables_leave_out_columns_that_are_no_features(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes, edges = tables(tmp_path)
+    found = settings(table_settings(nodes, edges, label="y", root=tmp_path))
+    assert found["data.options"]["features"] == ["weight", "colour"]
+    assert found["data.options"]["edge_features"] == []
+    assert found["data.options"]["metric"] == "accuracy"
+    assert (found["data.source"], found["data.edges"]) == (str(nodes.resolve()), str(edges.resolve()))
+    assert found["training.partitions"] == 1
+    assert "column 'remark' is left out of the features: it has 150 different texts" in caplog.text
+    assert "column 'empty' is left out" in caplog.text
+    monkeypatch.setattr("deepergcn.training.own_data._NODES_IN_MEMORY", 60)
+    assert settings(table_settings(tmp_path, label="y", root=tmp_path))["training.partitions"] == 3
