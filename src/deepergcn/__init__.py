@@ -7,11 +7,12 @@ from deepergcn.version import __version__
 
 if TYPE_CHECKING:
     from deepergcn.nn.accelerate import accelerate
+    from deepergcn.training.predictor import load
 
-__all__ = ["__version__", "accelerate"]
+__all__ = ["__version__", "accelerate", "load"]
 
 # Where each name is found when it is first asked for, so that importing the package stays light.
-_LAZY = {"accelerate": "deepergcn.nn.accelerate"}
+_LAZY = {"accelerate": "deepergcn.nn.accelerate", "load": "deepergcn.training.predictor"}
 
 
 def __getattr__(name: str) -> Any:

@@ -5,6 +5,9 @@ from typing import Annotated, NoReturn
 import typer
 
 from deepergcn.cli import datasets
+from deepergcn.cli.embed import embed
+from deepergcn.cli.evaluate import evaluate
+from deepergcn.cli.predict import predict
 from deepergcn.errors import InputError
 from deepergcn.version import __version__
 
@@ -16,6 +19,8 @@ app = typer.Typer(
     add_completion=False,
 )
 app.add_typer(datasets.app, name="datasets")
+for command in (evaluate, predict, embed):
+    app.command()(command)
 
 
 def _print_version(wanted: bool) -> None:

@@ -114,6 +114,7 @@ def table_settings(
             "data.source": str(node_file.resolve()),
             "data.edges": str(edge_file.resolve()),
             "data.options": options | {"metric": task.metric},
+            "data.transforms": _transforms(dataset),
             **found,
             "training.partitions": math.ceil(dataset.num_nodes / _NODES_IN_MEMORY),
         }
@@ -133,6 +134,15 @@ def _found(path: str | Path, dataset: Dataset, items: str) -> tuple[Task, dict[s
     if task.metric == "rocauc" and not all(_both_classes(y[part]) for part in ("valid", "test")):
         task = Task(task.level, task.kind, task.outputs, "accuracy")
     return task, {"loss.balance": task.kind == "regression" or _imbalance(task, y["train"]) >= IMBALANCE}
+
+
+def _transforms(dataset: Dataset) -> list[str]:
+    """Nodes without features have the sums of those of their edges."""
+    if dataset.x is not None:
+        return []
+    if dataset.edge_attr is None:
+        raise InputError(f"{dataset.name}: neither nodes nor edges have features; expected a column of them in one")
+    return ["node-features-from-edges"]
 
 
 def _both_classes(y: Tensor) -> bool:

@@ -1,0 +1,36 @@
+"""``deepergcn embed``: the features of nodes or graphs before a trained network's head."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from deepergcn.cli.options import (
+    EdgesOption,
+    IdColumnOption,
+    InputArgument,
+    RunArgument,
+    SkippedOption,
+    SmilesColumnOption,
+)
+from deepergcn.cli.predict import left_empty
+
+
+def embed(
+    run: RunArgument,
+    data: InputArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, .npz or .parquet.")],
+    edges: EdgesOption = None,
+    smiles_column: SmilesColumnOption = None,
+    id_column: IdColumnOption = None,
+    skipped: SkippedOption = None,
+) -> None:
+    """Write the embeddings of molecules or nodes by a trained network."""
+    from deepergcn.training.predictions import EMBEDDING_NAMES, check_ending
+    from deepergcn.training.predictor import load
+
+    check_ending(output, EMBEDDING_NAMES)
+    embeddings = load(run).embed(data, edges, smiles_column=smiles_column, id_column=id_column, skipped_file=skipped)
+    embeddings.write(output)
+    rows, channels = embeddings.values.shape
+    typer.echo(f"{output}: {rows} rows of {channels} channels{left_empty(embeddings.skipped)}")

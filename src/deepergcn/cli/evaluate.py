@@ -1,0 +1,29 @@
+"""``deepergcn evaluate``: the scores of a trained network on the data that it was trained on."""
+
+from typing import Annotated
+
+import typer
+
+from deepergcn.cli.options import RunArgument
+
+
+def evaluate(
+    run: RunArgument,
+    split: Annotated[
+        list[str] | None, typer.Option("--split", help="train, valid or test; may be given again. All without it.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON.")] = False,
+) -> None:
+    """Score a trained network, on any part of its dataset."""
+    from deepergcn.data.dataset import PARTS
+    from deepergcn.training.predictor import load
+
+    model = load(run)
+    scores = model.evaluate(split or PARTS)
+    if as_json:
+        import json
+
+        typer.echo(json.dumps({"metric": model.task.metric, "epoch": model.epoch, **scores}))
+        return
+    for part, score in scores.items():
+        typer.echo(f"{part} {model.task.metric} {'has no labels to score' if score is None else f'{score:.4f}'}")

@@ -1,0 +1,48 @@
+"""``deepergcn predict``: ids in, scores and class names out, in the same order."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from deepergcn.cli.options import (
+    EdgesOption,
+    IdColumnOption,
+    InputArgument,
+    RunArgument,
+    SkippedOption,
+    SmilesColumnOption,
+)
+
+if TYPE_CHECKING:
+    from deepergcn.data.parse import Skipped
+
+_MOST_NAMED_ROWS = 10
+
+
+def predict(
+    run: RunArgument,
+    data: InputArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, .csv or .parquet.")],
+    edges: EdgesOption = None,
+    smiles_column: SmilesColumnOption = None,
+    id_column: IdColumnOption = None,
+    skipped: SkippedOption = None,
+) -> None:
+    """Predict the molecules of a file, or the nodes of tables, with a trained network."""
+    from deepergcn.training.predictions import PREDICTION_NAMES, check_ending
+    from deepergcn.training.predictor import load
+
+    check_ending(output, PREDICTION_NAMES)
+    predictions = load(run).predict(data, edges, smiles_column=smiles_column, id_column=id_column, skipped_file=skipped)
+    predictions.write(output)
+    typer.echo(f"{output}: {len(predictions)} rows{left_empty(predictions.skipped)}")
+
+
+def left_empty(skipped: "tuple[Skipped, ...]") -> str:
+    """Which rows could not be read, for the last line of a command."""
+    if not skipped:
+        return ""
+    numbers = ", ".join(str(row.row) for row in skipped[:_MOST_NAMED_ROWS])
+    more = f" and {len(skipped) - _MOST_NAMED_ROWS} more" if len(skipped) > _MOST_NAMED_ROWS else ""
+    return f", of which {len(skipped)} could not be read and are empty: row {numbers}{more}"
