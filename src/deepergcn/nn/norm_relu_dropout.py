@@ -1,13 +1,72 @@
 """Normalization, ReLU and dropout: what stands before the convolution in a pre-activation block."""
 
+from importlib.util import find_spec
+
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+if find_spec("numba"):
+    from deepergcn.ops import activation
+else:
+    activation = None  # type: ignore[assignment]
+
 
 def norm_relu_dropout(norm: nn.Module | None, x: Tensor, p: float, training: bool, relu: bool = True) -> Tensor:
-    """dropout_p(ReLU(norm(x))); without a norm where it is None, without ReLU where ``relu`` is False."""
+    """dropout_p(ReLU(norm(x))); without a norm where it is None, without ReLU where ``relu`` is False.
+
+    On a CPU it is one operator for batch and layer normalization; elsewhere, and for other norms, PyTorch's three.
+    """
+    dropout = p if training else 0.0
+    if activation is not None and activation.fits(x):
+        if norm is None:
+            return activation.norm_relu_dropout(x, "none", relu=relu, dropout=dropout)[0]
+        if isinstance(norm, nn.LayerNorm) and norm.normalized_shape == (x.shape[1],):
+            return activation.norm_relu_dropout(
+                x, "row", norm.weight, norm.bias, eps=norm.eps, relu=relu, dropout=dropout
+            )[0]
+        if isinstance(norm, nn.BatchNorm1d) and norm.num_features == x.shape[1]:
+            return _batch_norm(norm, x, relu, dropout)
     if norm is not None:
         x = norm(x)
     if relu:
         x = F.relu(x)
     return F.dropout(x, p, training)
+
+
+def _batch_norm(norm: nn.BatchNorm1d, x: Tensor, relu: bool, dropout: float) -> Tensor:
+    """By the batch's moments in training, which move the running ones; by the running ones otherwise.
+
+    A batch of one vertex, or of none, has no variance: it takes the running moments and does not move them.
+    """
+    rows = x.shape[0]
+    if norm.running_mean is None or norm.running_var is None:
+        out, _, _ = activation.norm_relu_dropout(
+            x, "batch", norm.weight, norm.bias, eps=norm.eps, relu=relu, dropout=dropout
+        )
+        return out
+    if not norm.training or rows < 2:
+        out, _, _ = activation.norm_relu_dropout(
+            x,
+            "given",
+            norm.weight,
+            norm.bias,
+            eps=norm.eps,
+            mean=norm.running_mean,
+            variance=norm.running_var,
+            relu=relu,
+            dropout=dropout,
+        )
+        return out
+    out, mean, variance = activation.norm_relu_dropout(
+        x, "batch", norm.weight, norm.bias, eps=norm.eps, relu=relu, dropout=dropout
+    )
+    factor = 0.0 if norm.momentum is None else norm.momentum
+    if norm.num_batches_tracked is not None:
+        norm.num_batches_tracked.add_(1)
+        if norm.momentum is None:
+            factor = 1.0 / float(norm.num_batches_tracked)
+    with torch.no_grad():
+        norm.running_mean.lerp_(mean.to(norm.running_mean.dtype), factor)
+        norm.running_var.lerp_(variance.to(norm.running_var.dtype) * (rows / (rows - 1)), factor)
+    return out

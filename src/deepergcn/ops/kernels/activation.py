@@ -1,0 +1,189 @@
+"""Normalization, ReLU and dropout in one pass over the nodes, and their backward in one or two.
+
+The dropout mask is a hash of the seed, the row and the channel: it is made where it is used and made again in backward,
+the same bits for any number of threads, and never stored. The hash is Wellons' ``lowbias32``.
+"""
+
+import numpy as np
+from numba import njit, prange
+
+from deepergcn.ops.kernels.compile import FASTMATH, kernel
+from deepergcn.ops.kernels.intrinsics import working_row
+
+_SUMS = {*FASTMATH, "reassoc"}  # the sum over a row's channels may be taken in lanes
+_U = np.uint32
+
+
+@njit(inline="always")
+def _mix(h):
+    h = _U(h ^ (h >> _U(16)))  # each step is brought back to 32 bits, as Numba computes in 64
+    h = _U(h * _U(0x7FEB352D))
+    h = _U(h ^ (h >> _U(15)))
+    h = _U(h * _U(0x846CA68B))
+    return _U(h ^ (h >> _U(16)))
+
+
+@njit(inline="always")
+def _row_key(seed, row):
+    """A well mixed number for every row and 64-bit seed."""
+    key = _mix(_U(_U(seed) ^ _U(row)))
+    key = _mix(_U(key ^ _U(seed >> 32)))
+    return _mix(_U(key ^ _U(row >> 32)))
+
+
+@njit(inline="always")
+def _kept(key, j, threshold):
+    return _mix(_U(key + _U(_U(j) * _U(0x9E3779B9)))) >= threshold
+
+
+@njit(inline="always")
+def _rows_of(x, chunk, chunks):
+    return x.shape[0] * chunk // chunks, x.shape[0] * (chunk + 1) // chunks
+
+
+@kernel
+def moments(chunks, x, totals):
+    """The sums of x and of its square in every channel, [chunks, 2, channels], float64."""
+    for chunk in prange(chunks):
+        _moments(np.intp(chunk), chunks, x, totals)
+
+
+@njit(fastmath=FASTMATH)
+def _moments(chunk, chunks, x, totals):
+    begin, end = _rows_of(x, chunk, chunks)
+    for u in range(begin, end):
+        for j in range(x.shape[1]):
+            value = np.float64(x[u, j])
+            totals[chunk, 0, j] += value
+            totals[chunk, 1, j] += value * value
+
+
+@kernel
+def apply(chunks, x, mean, scale, shift, floor, seed, threshold, gain, out):
+    for chunk in prange(chunks):
+        _apply(np.intp(chunk), chunks, x, mean, scale, shift, floor, seed, threshold, gain, out)
+
+
+@njit(fastmath=FASTMATH)
+def _apply(chunk, chunks, x, mean, scale, shift, floor, seed, threshold, gain, out):
+    """out = dropout(ReLU((x - mean) scale + shift)), with mean, scale and shift [channels].
+
+    ``floor`` is 0 for ReLU, -inf for none; a value is kept where its hash reaches ``threshold``, and then multiplied by
+    ``gain``.
+    """
+    begin, end = _rows_of(x, chunk, chunks)
+    for u in range(begin, end):
+        key = _row_key(seed, u)
+        for j in range(x.shape[1]):
+            h = (x[u, j] - mean[j]) * scale[j] + shift[j]
+            h = floor if h <= floor else h
+            out[u, j] = h * gain if _kept(key, j, threshold) else 0
+
+
+@kernel
+def channel_sums(chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, totals):
+    for chunk in prange(chunks):
+        _channel_sums(np.intp(chunk), chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, totals)
+
+
+@njit(fastmath=FASTMATH)
+def _channel_sums(chunk, chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, totals):
+    """The sums of dh and of dh (x - mean) rstd in every channel, [chunks, 2, channels]: dshift, dscale / rstd."""
+    begin, end = _rows_of(x, chunk, chunks)
+    for u in range(begin, end):
+        key = _row_key(seed, u)
+        for j in range(x.shape[1]):
+            away = x[u, j] - mean[j]
+            h = away * scale[j] + shift[j]
+            dh = g[u, j] * gain if (_kept(key, j, threshold) and not h <= floor) else 0
+            totals[chunk, 0, j] += dh
+            totals[chunk, 1, j] += dh * (away * rstd[j])
+
+
+@kernel
+def apply_backward(chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, level, tilt, dx):
+    for chunk in prange(chunks):
+        _apply_backward(
+            np.intp(chunk), chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, level, tilt, dx
+        )
+
+
+@njit(fastmath=FASTMATH)
+def _apply_backward(chunk, chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, level, tilt, dx):
+    """dx = scale (dh - level - tilt (x - mean) rstd); level and tilt are 0 where mean and rstd are constants."""
+    begin, end = _rows_of(x, chunk, chunks)
+    for u in range(begin, end):
+        key = _row_key(seed, u)
+        for j in range(x.shape[1]):
+            away = x[u, j] - mean[j]
+            h = away * scale[j] + shift[j]
+            dh = g[u, j] * gain if (_kept(key, j, threshold) and not h <= floor) else 0
+            dx[u, j] = scale[j] * (dh - level[j] - tilt[j] * (away * rstd[j]))
+
+
+@njit(fastmath=_SUMS)
+def _row_moments(x, u, eps):
+    """The mean of a row and the inverse of its standard deviation."""
+    channels = x.shape[1]
+    total = x.dtype.type(0)
+    for j in range(channels):
+        total += x[u, j]
+    mean = total / x.dtype.type(channels)
+    square = x.dtype.type(0)
+    for j in range(channels):
+        square += (x[u, j] - mean) * (x[u, j] - mean)
+    return mean, x.dtype.type(1) / np.sqrt(square / x.dtype.type(channels) + eps)
+
+
+@kernel
+def layer(chunks, x, scale, shift, eps, floor, seed, threshold, gain, out):
+    for chunk in prange(chunks):
+        _layer(np.intp(chunk), chunks, x, scale, shift, eps, floor, seed, threshold, gain, out)
+
+
+@njit(fastmath=FASTMATH)
+def _layer(chunk, chunks, x, scale, shift, eps, floor, seed, threshold, gain, out):
+    """As ``apply``, with the moments of each row: layer normalization."""
+    begin, end = _rows_of(x, chunk, chunks)
+    for u in range(begin, end):
+        key = _row_key(seed, u)
+        mean, rstd = _row_moments(x, u, eps)
+        for j in range(x.shape[1]):
+            h = (x[u, j] - mean) * rstd * scale[j] + shift[j]
+            h = floor if h <= floor else h
+            out[u, j] = h * gain if _kept(key, j, threshold) else 0
+
+
+@kernel
+def layer_backward(chunks, g, x, scale, shift, eps, floor, seed, threshold, gain, dx, totals):
+    for chunk in prange(chunks):
+        _layer_backward(np.intp(chunk), chunks, g, x, scale, shift, eps, floor, seed, threshold, gain, dx, totals)
+
+
+@njit(fastmath=_SUMS)
+def _layer_backward(chunk, chunks, g, x, scale, shift, eps, floor, seed, threshold, gain, dx, totals):
+    """dx, and the sums for dscale and dshift in every channel, [chunks, 2, channels]."""
+    channels = x.shape[1]
+    unit = working_row(x, channels)
+    push = working_row(x, channels)
+    begin, end = _rows_of(x, chunk, chunks)
+    for u in range(begin, end):
+        key = _row_key(seed, u)
+        mean, rstd = _row_moments(x, u, eps)
+        level = x.dtype.type(0)
+        tilt = x.dtype.type(0)
+        for j in range(channels):
+            unit[j] = (x[u, j] - mean) * rstd
+            h = unit[j] * scale[j] + shift[j]
+            push[j] = g[u, j] * gain if (_kept(key, j, threshold) and not h <= floor) else 0
+        for j in range(channels):
+            totals[chunk, 0, j] += push[j]
+            totals[chunk, 1, j] += push[j] * unit[j]
+        for j in range(channels):
+            push[j] = push[j] * scale[j]
+            level += push[j]
+            tilt += push[j] * unit[j]
+        level /= x.dtype.type(channels)
+        tilt /= x.dtype.type(channels)
+        for j in range(channels):
+            dx[u, j] = rstd * (push[j] - level - tilt * unit[j])
