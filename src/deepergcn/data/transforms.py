@@ -1,0 +1,169 @@
+"""Named changes of a dataset, such as a recipe lists them."""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, get_args
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from deepergcn.data.dataset import Dataset, directed
+from deepergcn.data.graph_kernels import incident_count, incident_max, incident_sum
+from deepergcn.errors import InputError
+
+Reduce = Literal["sum", "mean", "max"]
+
+
+def apply_transforms(dataset: Dataset, transforms: Iterable[str | Mapping[str, Any]]) -> Dataset:
+    """The dataset after all the transforms, one after another.
+
+        >>> apply_transforms(dataset, [{"name": "node-features-from-edges", "reduce": "sum"}, "one-hot-species"])
+
+    Args:
+        dataset: It is not changed itself.
+        transforms: For each its name in :data:`TRANSFORMS`, or a mapping with the ``name`` and options.
+    """
+    for entry in transforms:
+        options = {"name": entry} if isinstance(entry, str) else dict(entry)
+        name = options.pop("name", None)
+        if name not in TRANSFORMS:
+            raise InputError(f"there is no transform {name!r}; expected one of {', '.join(TRANSFORMS)}")
+        allowed = list(inspect.signature(TRANSFORMS[name]).parameters)[1:]
+        unknown = [option for option in options if option not in allowed]
+        if unknown:
+            known = ", ".join(allowed) or "none"
+            raise InputError(f"transform {name}: has no option {unknown[0]!r}; its options: {known}")
+        dataset = TRANSFORMS[name](dataset, **options)
+    return dataset
+
+
+def node_features_from_edges(dataset: Dataset, reduce: Reduce = "sum") -> Dataset:
+    """Every node gets the sum, mean or maximum of the features of its in-edges, or 0 where it has none.
+
+    In a symmetric dataset these are all edges of the node. The new features stand after those that the nodes have.
+    """
+    if reduce not in get_args(Reduce):
+        raise InputError(f"reduce is {reduce!r}; expected one of {', '.join(get_args(Reduce))}")
+    if dataset.edge_attr is None or dataset.edge_categories is not None:
+        found = "no edge features" if dataset.edge_attr is None else "edge features that are categories"
+        raise InputError(f"node-features-from-edges: {dataset.name} has {found}; expected numbers")
+    where = dataset.node_ptr.numpy(), dataset.edge_ptr.numpy(), dataset.edge_index.numpy()
+    features = dataset.edge_attr.numpy()
+    shape = (dataset.num_nodes, features.shape[1])
+    if reduce == "max":
+        total = np.full(shape, -np.inf)
+        incident_max(*where, features, dataset.symmetric, total)
+        total[np.isneginf(total)] = 0.0
+    else:
+        total = np.zeros(shape)
+        incident_sum(*where, features, dataset.symmetric, total)
+    if reduce == "mean":
+        count = np.zeros(dataset.num_nodes, dtype=np.int64)
+        incident_count(*where, dataset.symmetric, count)
+        total /= np.maximum(count, 1)[:, None]
+    return _append(dataset, "node-features-from-edges", torch.from_numpy(total.astype(np.float32)))
+
+
+def one_hot_species(dataset: Dataset) -> Dataset:
+    """Every node gets a column for each species, in the order of their numbers; they stand after other features."""
+    species = dataset.node_extra.get("species")
+    if species is None or species.dtype != torch.int64:
+        columns = ", ".join(dataset.node_extra) or "none"
+        raise InputError(f"one-hot-species: {dataset.name} has no column of integers species; its columns: {columns}")
+    values, column = species.unique(return_inverse=True)
+    return _append(dataset, "one-hot-species", torch.nn.functional.one_hot(column, len(values)).float())
+
+
+def self_loops(dataset: Dataset, fill: float | None = None) -> Dataset:
+    """Every node that has no edge to itself gets one, after the other edges of its graph.
+
+    Args:
+        fill: The features of the new edges; needed where the edges have features.
+
+    The new dataset is not stored as symmetric, but has both directions of every edge.
+    """
+    if dataset.edge_attr is not None and (fill is None or dataset.edge_categories is not None):
+        kind = "numbers: give fill" if dataset.edge_categories is None else "categories, which a new edge cannot have"
+        raise InputError(f"self-loops: {dataset.name} has edge features that are {kind}")
+    if dataset.edge_attr is None and fill is not None:
+        raise InputError(f"self-loops: fill is {fill}, but {dataset.name} has no edge features")
+    edges, graph_of, edge_attr = _directed(dataset)
+    node_graph = torch.arange(len(dataset)).repeat_interleave(dataset.node_ptr.diff())
+    offset = dataset.node_ptr[:-1]
+    bare = torch.ones(dataset.num_nodes, dtype=torch.bool)
+    loop = edges[0] == edges[1]
+    bare[edges[0, loop] + offset[graph_of[loop]]] = False
+    node = bare.nonzero()[:, 0]
+    new = node - offset[node_graph[node]]
+    graph = torch.cat((graph_of, node_graph[node]))
+    order = torch.argsort(graph, stable=True)
+    if edge_attr is not None:
+        filled = torch.full((len(node), edge_attr.shape[1]), float(fill or 0.0))
+        edge_attr = torch.cat((edge_attr, filled))[order]
+    edges = torch.cat((edges, torch.stack((new, new))), dim=1)[:, order]
+    return _with_edges(dataset, edges, graph[order], edge_attr)
+
+
+def undirected(dataset: Dataset) -> Dataset:
+    """Every edge in both directions, each once, in the order of sources and then targets; as PyG's ``to_undirected``.
+
+    A symmetric dataset is undirected already. Where several edges become one, their features must be equal.
+    """
+    if dataset.symmetric:
+        return dataset
+    edges, graph_of, edge_attr = _directed(dataset)
+    offset = dataset.node_ptr[graph_of]
+    source, target = edges + offset
+    key = torch.cat((source * dataset.num_nodes + target, target * dataset.num_nodes + source))
+    key, place = key.sort(stable=True)
+    first = torch.ones(len(key), dtype=torch.bool)
+    first[1:] = key[1:] != key[:-1]
+    if edge_attr is not None:
+        features = edge_attr[place % len(source)]
+        kept = first.nonzero()[:, 0][first.cumsum(0) - 1]
+        wrong = (features != features[kept]).any(1).nonzero()
+        if len(wrong):
+            edge = int(place[wrong[0, 0]]) % len(source)
+            u, v = edges[:, edge].tolist()
+            raise InputError(
+                f"undirected: the edges between {u} and {v} of graph {int(graph_of[edge])} in {dataset.name} have "
+                "different features; expected equal ones"
+            )
+        edge_attr = features[first]
+    key = key[first]
+    source, target = key // dataset.num_nodes, key % dataset.num_nodes
+    graph_of = torch.searchsorted(dataset.node_ptr, source, right=True) - 1
+    return _with_edges(dataset, torch.stack((source, target)) - dataset.node_ptr[graph_of], graph_of, edge_attr)
+
+
+TRANSFORMS: dict[str, Callable[..., Dataset]] = {
+    "node-features-from-edges": node_features_from_edges,
+    "one-hot-species": one_hot_species,
+    "self-loops": self_loops,
+    "undirected": undirected,
+}
+"""Every transform by its name."""
+
+
+def _append(dataset: Dataset, name: str, features: Tensor) -> Dataset:
+    if dataset.x_categories is not None:
+        raise InputError(f"{name}: {dataset.name} has node features that are categories; expected numbers or none")
+    return dataset.replace(x=features if dataset.x is None else torch.cat((dataset.x, features), dim=1))
+
+
+def _directed(dataset: Dataset) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Both directions of every edge as int64 [2, edges], the graph of each, and the features."""
+    edges, edge_attr = directed(dataset.edge_index, dataset.edge_attr, symmetric=dataset.symmetric)
+    counts = dataset.edge_ptr.diff() * (2 if dataset.symmetric else 1)
+    return edges.long(), torch.arange(len(dataset)).repeat_interleave(counts), edge_attr
+
+
+def _with_edges(dataset: Dataset, edges: Tensor, graph_of: Tensor, edge_attr: Tensor | None) -> Dataset:
+    counts = torch.bincount(graph_of, minlength=len(dataset))
+    return dataset.replace(
+        edge_index=edges.to(dataset.edge_index.dtype),
+        edge_ptr=torch.cat((counts.new_zeros(1), counts.cumsum(0))),
+        edge_attr=edge_attr,
+        symmetric=False,
+    )
