@@ -73,14 +73,14 @@ class DataSection(Section):
         source: a name that ``deepergcn datasets`` lists, or a path; ``--data`` replaces it.
         edges: the table of edges, where ``source`` is a table of nodes.
         options: what the dataset's reader takes besides.
-        transforms: changes of the graph and its features, in order.
+        transforms: changes of the graph and its features, in order: names, or mappings with a name and options.
         inputs: what the dataset gives after them, for counting parameters without the data.
     """
 
     source: str
     edges: str | None = None
     options: dict[str, Any] = Field(default_factory=dict)
-    transforms: tuple[str, ...] = ()
+    transforms: tuple[str | dict[str, Any], ...] = ()
     inputs: Inputs | None = None
 
 

@@ -32,6 +32,7 @@ METRIC_COLUMNS = (
     "epoch",
     "train_loss",
     "valid_loss",
+    "test_loss",
     "train_score",
     "valid_score",
     "test_score",

@@ -1,0 +1,70 @@
+"""Devices, precision and processes, through Lightning Fabric."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from lightning_fabric import Fabric
+from lightning_fabric.strategies.ddp import DDPStrategy
+from torch.multiprocessing.spawn import ProcessRaisedException
+
+from deepergcn.errors import InputError
+
+_TRY_BF16 = "import torch; a = torch.ones(64, 64, dtype=torch.bfloat16); (a @ a).sum().item()"
+
+
+def make_fabric(devices: int, machines: int, precision: str) -> Fabric:
+    """The processes and devices to train on; under torchrun it says how many there are."""
+    accelerator = "cuda" if torch.cuda.is_available() else "cpu"
+    if precision == "bf16" and accelerator == "cpu":
+        _check_bf16()
+    available = torch.cuda.device_count() if accelerator == "cuda" else os.cpu_count() or 1
+    if devices > available:
+        raise InputError(f"--devices is {devices}; this machine has {available}")
+    external = under_torchrun()
+    if machines > 1 and not external:
+        raise InputError(f"--nodes is {machines}; start the same command on every machine with torchrun")
+    several = external or devices > 1
+    if external:
+        devices, machines = int(os.environ["LOCAL_WORLD_SIZE"]), int(os.environ.get("GROUP_WORLD_SIZE", machines))
+    strategy: Any = "auto"
+    if several:
+        strategy = DDPStrategy(
+            start_method="popen" if external else "spawn",
+            process_group_backend="gloo" if accelerator == "cpu" else "cpu:gloo,cuda:nccl",
+            broadcast_buffers=False,
+        )
+    return Fabric(
+        accelerator=accelerator,
+        devices=devices,
+        num_nodes=machines,
+        strategy=strategy,
+        precision="bf16-mixed" if precision == "bf16" else "32-true",
+    )
+
+
+def launch(fabric: Fabric, function: Callable[..., Any], *args: Any) -> Any:
+    """``function(fabric, *args)`` in every process; what it gives in the first."""
+    try:
+        return fabric.launch(function, *args)
+    except ProcessRaisedException as error:
+        last = str(error).strip().splitlines()[-1]
+        name, colon, message = last.partition(": ")
+        if colon and name == f"{InputError.__module__}.{InputError.__qualname__}":
+            raise InputError(message) from error
+        raise
+
+
+def under_torchrun() -> bool:
+    """Whether torchrun has started this process, and the others with it."""
+    return torch.distributed.is_torchelastic_launched()
+
+
+def _check_bf16() -> None:
+    """Try one product of matrices in a process of its own: some processors announce what their host forbids."""
+    tried = subprocess.run([sys.executable, "-c", _TRY_BF16], capture_output=True, check=False)
+    if tried.returncode:
+        raise InputError("--precision bf16: a product of bfloat16 matrices kills the process here; expected 32")

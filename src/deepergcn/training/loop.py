@@ -1,0 +1,198 @@
+"""The loop: steps, epochs, evaluation, and the state on disk after each."""
+
+import time
+from dataclasses import dataclass
+
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor
+from torch.nn.utils import clip_grads_with_norm_, get_total_norm
+
+from deepergcn.data.batch import GraphBatch
+from deepergcn.data.dataset import Dataset
+from deepergcn.nn.graph_network import GraphNetwork
+from deepergcn.training.batches import TrainingSteps, labelled
+from deepergcn.training.build import Rescale
+from deepergcn.training.evaluation import Evaluation
+from deepergcn.training.losses import balanced_weight, make_loss, present_labels
+from deepergcn.training.metrics import make_metric
+from deepergcn.training.model_file import TrainedModel, save_model
+from deepergcn.training.optimizer import learning_rate, make_optimizer
+from deepergcn.training.reporter import Reporter
+from deepergcn.training.run import Run, Summary
+from deepergcn.training.run_log import RunLog
+from deepergcn.training.seeds import seed_torch
+from deepergcn.training.state import Progress, Scores, load_state, save_state
+from deepergcn.training.survive import Interrupted, Signals, check_finite, check_gradient
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run: what is trained, on what, and who is told."""
+
+    run: Run
+    dataset: Dataset
+    reporter: Reporter
+    signals: Signals
+
+
+class Loop:
+    """Training of one run in one process of ``fabric``."""
+
+    def __init__(self, fabric: Fabric, job: Job, model: GraphNetwork) -> None:
+        self.fabric, self.job, self.model = fabric, job, model
+        self.recipe, self.seed = job.run.recipe, job.run.info.seed
+        rank, world = fabric.global_rank, fabric.world_size
+        dataset = job.dataset
+        self.train_targets = dataset.y[dataset.split["train"]]
+        self._fit_scale()
+        self.loss = make_loss(dataset.task, self._loss_weight())
+        self.higher_is_better = make_metric(dataset.task).higher_is_better
+        self.steps = TrainingSteps(dataset, self.recipe.training, self.seed, rank, world)
+        parts = _evaluated_parts(dataset, self.recipe.evaluation.train)
+        self.evaluation = Evaluation(dataset, self.recipe, self.seed, parts, rank, world)
+        self.optimizer = make_optimizer(model, self.recipe.optimizer)
+        self.progress = load_state(job.run.path / "state", model, self.optimizer) or Progress()
+        self.log = RunLog(job.run.path, self.progress.epoch)
+        self.wrapped, self.stepper = fabric.setup(model, self.optimizer)
+
+    def fit(self) -> Summary:
+        """Train to the last epoch, or until patience ends."""
+        training = self.recipe.training
+        self.job.reporter.started(self.job.run, self.progress, len(self.steps))
+        while self.progress.epoch < training.epochs and not self._out_of_patience():
+            self._epoch(self.progress.epoch + 1)
+        return self._summary()
+
+    def _epoch(self, epoch: int) -> None:
+        progress, started = self.progress, time.perf_counter() - self.progress.seconds
+        self.model.train()
+        for step, batches in enumerate(self.steps.epoch(epoch, progress.step), start=progress.step):
+            loss, count = self._step(epoch, step, batches)
+            progress.loss_sum += loss * count
+            progress.loss_count += count
+            progress.step = step + 1
+            progress.seconds = time.perf_counter() - started
+            self.job.reporter.stepped(epoch, step + 1, loss)
+            self._leave_if_asked()
+        scores = self._evaluate(epoch)
+        self._leave_if_asked()
+        better = scores is not None and self._is_better(scores)
+        if self.fabric.is_global_zero:
+            if better:
+                save_model(self.job.run.model_file, TrainedModel(self.model, self.recipe, self.job.run.info, epoch))
+            seconds = time.perf_counter() - started
+            rate = self._learning_rate(epoch, len(self.steps) - 1)
+            row = self.log.write(
+                epoch, progress.loss_sum / max(progress.loss_count, 1), scores, rate, seconds, self.model
+            )
+        self.progress = Progress(
+            epoch=epoch,
+            total_seconds=progress.total_seconds + time.perf_counter() - started,
+            best=scores if better else progress.best,
+            since_best=0 if better else progress.since_best + (scores is not None),
+        )
+        if self.fabric.is_global_zero:
+            save_state(self.job.run.path / "state", self.progress, self.model, self.optimizer)
+            self.job.reporter.ended_epoch(row, self.progress)
+
+    def _step(self, epoch: int, step: int, batches: list[GraphBatch]) -> tuple[float, int]:
+        """One step of the optimizer; the loss over the batches of all processes, and the number of its labels."""
+        place = f"epoch {epoch}, step {step + 1}"
+        for group in self.optimizer.param_groups:
+            group["lr"] = self._learning_rate(epoch, step)
+        counts = [int(present_labels(labelled(batch, batch.y)[1]).sum()) for batch in batches]
+        total = max(int(self._over_processes(sum(counts))), 1)
+        seed_torch(self.seed, "dropout", epoch, step, self.fabric.global_rank)
+        self.stepper.zero_grad()
+        sum_of_losses = 0.0
+        for number, (batch, count) in enumerate(zip(batches, counts, strict=True), start=1):
+            data = batch.to(self.fabric.device)
+            with self.fabric.no_backward_sync(self.wrapped, enabled=number < len(batches)):
+                outputs, targets = labelled(data, self.wrapped(data))
+                loss = self.loss(outputs.float(), targets)
+                check_finite(self.model, data, loss, place)
+                # The gradients of processes are averaged: the share of each label is 1 / total of the sum.
+                self.fabric.backward(loss * (count * self.fabric.world_size / total))
+            sum_of_losses += float(loss.detach()) * count
+        self._clip(place)
+        self.stepper.step()
+        return self._over_processes(sum_of_losses) / total, total
+
+    def _learning_rate(self, epoch: int, step: int) -> float:
+        passed = epoch - 1 + step / len(self.steps)
+        return learning_rate(self.recipe.optimizer, passed, self.recipe.training.epochs)
+
+    def _clip(self, place: str) -> None:
+        gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
+        norm = get_total_norm(gradients)
+        check_gradient(self.model, norm, place)
+        if self.recipe.optimizer.clip is not None:
+            clip_grads_with_norm_(self.model.parameters(), self.recipe.optimizer.clip, norm)
+
+    def _evaluate(self, epoch: int) -> Scores | None:
+        if epoch % self.recipe.evaluation.every and epoch < self.recipe.training.epochs:
+            return None
+        self.model.eval()
+        with self.fabric.autocast():
+            outputs = self.evaluation.outputs(self.model, device=self.fabric.device)
+        return self.evaluation.scores(outputs, epoch, self.loss)
+
+    def _is_better(self, new: Scores) -> bool:
+        """By the validation score, then by the validation loss; the last epoch where there is neither."""
+        old = self.progress.best
+        if old is None or new.valid_loss is None or old.valid_loss is None:
+            return True
+        if new.valid_score is None or old.valid_score is None or new.valid_score == old.valid_score:
+            return new.valid_loss < old.valid_loss
+        return (new.valid_score > old.valid_score) == self.higher_is_better
+
+    def _out_of_patience(self) -> bool:
+        patience = self.recipe.training.patience
+        return patience is not None and self.progress.since_best >= patience
+
+    def _leave_if_asked(self) -> None:
+        number = int(self._over_processes(self.job.signals.received))
+        if not number:
+            return
+        if self.fabric.is_global_zero:
+            save_state(self.job.run.path / "state", self.progress, self.model, self.optimizer)
+        raise Interrupted(number // self.fabric.world_size, self.progress.epoch, self.progress.step)
+
+    def _over_processes(self, value: float) -> float:
+        if self.fabric.world_size == 1:
+            return value
+        total = torch.tensor(float(value), dtype=torch.float64)
+        torch.distributed.all_reduce(total)
+        return float(total)
+
+    def _fit_scale(self) -> None:
+        for module in self.model.modules():
+            if isinstance(module, Rescale):
+                module.fit(self.train_targets)
+
+    def _loss_weight(self) -> Tensor | None:
+        regression = self.job.dataset.task.kind == "regression"
+        balance = self.recipe.loss.balance or regression
+        return balanced_weight(self.job.dataset.task, self.train_targets) if balance else None
+
+    def _summary(self) -> Summary:
+        best = self.progress.best
+        assert best is not None
+        return Summary(
+            recipe=self.recipe.name,
+            seed=self.seed,
+            metric=self.job.dataset.task.metric,
+            epochs=self.progress.epoch,
+            best_epoch=best.epoch,
+            train_score=best.train_score,
+            valid_score=best.valid_score,
+            test_score=best.test_score,
+            parameters=self.job.run.info.parameters,
+            seconds=self.progress.total_seconds,
+        )
+
+
+def _evaluated_parts(dataset: Dataset, train: bool) -> tuple[str, ...]:
+    """A task on nodes computes all parts together; graphs of the train part are scored where that is asked for."""
+    return ("train", "valid", "test") if train or dataset.task.level == "node" else ("valid", "test")

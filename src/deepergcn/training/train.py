@@ -1,0 +1,129 @@
+"""``train``: from a recipe to a run directory."""
+
+import json
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from lightning_fabric import Fabric
+
+from deepergcn.data.dataset import Dataset
+from deepergcn.data.registry import SOURCES
+from deepergcn.errors import InputError
+from deepergcn.recipes.load import load_recipe
+from deepergcn.training.build import build_model
+from deepergcn.training.data import load_data
+from deepergcn.training.distribute import synchronize
+from deepergcn.training.files import write_text
+from deepergcn.training.launch import launch, make_fabric, under_torchrun
+from deepergcn.training.loop import Job, Loop
+from deepergcn.training.plots import write_plots
+from deepergcn.training.prepare import Plan, planned_recipe, prepare
+from deepergcn.training.reporter import Reporter
+from deepergcn.training.run import Run, Summary
+from deepergcn.training.run_folders import newest_folder, next_folder
+from deepergcn.training.seeds import seed_torch
+from deepergcn.training.survive import Interrupted, Signals, locked
+
+DEFAULT = "solubility"
+"""The recipe that is trained where none is named."""
+
+
+def train(
+    recipe: str | Path | None = None,
+    *,
+    data: str | Path | None = None,
+    settings: Sequence[str] = (),
+    seed: int | None = None,
+    out: str | Path | None = None,
+    devices: int = 1,
+    machines: int = 1,
+    resume: bool = False,
+    epochs: int | None = None,
+    precision: str | None = None,
+    reporter: Reporter | None = None,
+) -> Run:
+    """Train a recipe; the run directory that comes of it.
+
+    Args:
+        recipe: a name that ``deepergcn recipes`` lists, or a YAML file; the default recipe where none is given, and
+            that of the run where one is resumed.
+        data: the dataset instead of the recipe's, by name or path.
+        settings: changes to the recipe, each as ``key=value``, such as ``model.num_layers=14``.
+        seed: of weights, shuffling, dropout and partitions; 0 where none is given.
+        out: the run directory; ``runs/`` and the recipe's name where none is given, with a number if that is taken.
+        devices: the number of GPUs, or of processes on a machine without; each takes its share of every batch.
+        machines: the number of machines, under torchrun.
+        resume: go on where the run in ``out``, or the newest one of this recipe, was stopped.
+        epochs: instead of the recipe's; more than before where a run is resumed.
+        precision: ``"32"`` or ``"bf16"``, instead of the recipe's.
+        reporter: who is told how the run goes on.
+
+    A run that is stopped by SIGTERM or SIGINT saves its state and raises :class:`Interrupted`.
+    """
+    changes = (*_source(data), *settings, *(() if precision is None else (f"training.precision={precision}",)))
+    if out is not None:
+        folder = Path(out)
+        if resume and not folder.is_dir():
+            raise InputError(f"{folder}: is not a run directory; there is nothing to resume")
+    elif under_torchrun():
+        raise InputError("--out: expected a run directory, since several processes share it under torchrun")
+    else:
+        name = None if recipe is None else load_recipe(recipe).name
+        folder = newest_folder(name) if resume else next_folder(name or DEFAULT)
+    plan = Plan(folder, recipe, changes, epochs, seed, resume)
+    with ExitStack() as held:
+        if under_torchrun():
+            fabric = make_fabric(devices, machines, planned_recipe(plan, DEFAULT).training.precision)
+            result = launch(fabric, _work_of_torchrun, plan, reporter or Reporter())
+        else:
+            held.enter_context(locked(folder))
+            run, dataset = prepare(plan, DEFAULT)
+            fabric = make_fabric(devices, machines, run.recipe.training.precision)
+            if devices > 1:
+                held.enter_context(Signals().watched())
+            result = launch(fabric, _work, folder, dataset if devices == 1 else None, reporter or Reporter())
+    if isinstance(result, Interrupted):
+        raise result
+    return Run.open(folder)
+
+
+def _work_of_torchrun(fabric: Fabric, plan: Plan, reporter: Reporter) -> Summary | Interrupted:
+    """The work of one process that torchrun has started; the first prepares the run directory for all."""
+    if not fabric.is_global_zero:
+        fabric.barrier()
+        return _work(fabric, plan.folder, None, reporter)
+    with locked(plan.folder):
+        _, dataset = prepare(plan, DEFAULT)
+        fabric.barrier()
+        return _work(fabric, plan.folder, dataset, reporter)
+
+
+def _work(fabric: Fabric, folder: Path, dataset: Dataset | None, reporter: Reporter) -> Summary | Interrupted:
+    """The work of one process: train, and in the first write down how the run ended."""
+    reporter = reporter if fabric.is_global_zero else Reporter()
+    with Signals().watched() as signals:
+        try:
+            run = Run.open(folder)
+            dataset = load_data(run.recipe.data) if dataset is None else dataset
+            seed_torch(run.info.seed, "weights")
+            model = build_model(run.recipe, run.info.inputs)
+            if fabric.world_size > 1:
+                synchronize(model)
+            summary = Loop(fabric, Job(run, dataset, reporter, signals), model).fit()
+        except Interrupted as interrupted:
+            return interrupted
+        finally:
+            reporter.left()
+        if fabric.is_global_zero:
+            write_text(folder / "summary.json", summary.model_dump_json(indent=1) + "\n")
+            write_plots(run)
+            reporter.ended(run, summary)
+    return summary
+
+
+def _source(data: str | Path | None) -> tuple[str, ...]:
+    if data is None:
+        return ()
+    source = str(data) if str(data) in SOURCES else str(Path(data).resolve())
+    return (f"data.source={json.dumps(source)}",)
