@@ -44,7 +44,7 @@ def read_recipe(text: str, origin: str, overrides: Sequence[str] = ()) -> Recipe
     try:
         values = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise InputError(f"{origin}: is not YAML ({error})") from error
+        raise InputError(f"{origin}: is not YAML ({' '.join(str(error).split())})") from error
     if not isinstance(values, dict):
         raise InputError(f"{origin}: expected a recipe with the keys {', '.join(Recipe.model_fields)}")
     for override in overrides:

@@ -1,11 +1,12 @@
 """The file ``model.safetensors``: weights with their recipe and run inside, so that this one file predicts."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from pydantic import ValidationError
 from safetensors import SafetensorError, safe_open
+from torch import Tensor
 
 from deepergcn.errors import InputError
 from deepergcn.nn.graph_network import GraphNetwork
@@ -13,7 +14,7 @@ from deepergcn.recipes.load import dump_recipe, read_recipe
 from deepergcn.recipes.schema import Recipe
 from deepergcn.training.build import build_model
 from deepergcn.training.files import write_tensors
-from deepergcn.training.run import FORMAT, RunInfo
+from deepergcn.training.run import FORMAT, RunInfo, parse_json
 
 
 @dataclass(frozen=True)
@@ -50,14 +51,32 @@ def load_model(path: str | Path) -> TrainedModel:
         raise InputError(f"{file}: is not a safetensors file ({error})") from error
     if metadata.get("format") != str(FORMAT):
         raise InputError(f"{file}: has format {metadata.get('format')}; expected a model of format {FORMAT}")
-    try:
-        recipe = read_recipe(metadata["recipe"], f"{file}: recipe")
-        info = RunInfo.model_validate_json(metadata["run"])
-        epoch = int(metadata["epoch"])
-    except (KeyError, ValidationError) as error:
-        raise InputError(f"{file}: its metadata is not that of a run ({error})") from error
-    with torch.device("meta"):
+    for key in ("recipe", "run", "epoch"):
+        if key not in metadata:
+            raise InputError(f"{file}: has no {key} in its metadata; expected a model that deepergcn train has written")
+    if not metadata["epoch"].isdecimal():
+        raise InputError(f"{file}: epoch in its metadata is {metadata['epoch']!r}; expected a number")
+    recipe = read_recipe(metadata["recipe"], f"{file}: recipe")
+    info = parse_json(metadata["run"], RunInfo, f"{file}: run")
+    _check_weights(file, tensors, recipe, info)
+    with torch.random.fork_rng(devices=[]):
         model = build_model(recipe, info.inputs)
+    model.load_state_dict(tensors)
+    return TrainedModel(model.eval(), recipe, info, int(metadata["epoch"]))
+
+
+def _check_weights(file: Path, tensors: Mapping[str, Tensor], recipe: Recipe, info: RunInfo) -> None:
+    """Check that these are finite weights of the network, before the memory for it is taken."""
+    layers = recipe.model.num_layers
+    if layers > len(tensors):
+        raise InputError(
+            f"{file}: has {len(tensors)} weights; its recipe has num_layers {layers}, which expects more"
+        )
+    try:
+        with torch.device("meta"):
+            model = build_model(recipe, info.inputs)
+    except (RuntimeError, OverflowError) as error:
+        raise InputError(f"{file}: the network of its recipe cannot be built ({_first_line(error)})") from error
     expected = {name: (tensor.dtype, tensor.shape) for name, tensor in model.state_dict().items()}
     for name in sorted(expected.keys() | tensors.keys()):
         found = (tensors[name].dtype, tensors[name].shape) if name in tensors else None
@@ -65,10 +84,12 @@ def load_model(path: str | Path) -> TrainedModel:
             raise InputError(
                 f"{file}: the weight {name} is {_describe(found)}; its recipe expects {_describe(expected.get(name))}"
             )
-    with torch.random.fork_rng(devices=[]):
-        model = build_model(recipe, info.inputs)
-    model.load_state_dict(tensors)
-    return TrainedModel(model.eval(), recipe, info, epoch)
+        if not bool(tensors[name].isfinite().all()):
+            raise InputError(f"{file}: the weight {name} has values that are not finite")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
 
 
 def _describe(tensor: tuple[torch.dtype, torch.Size] | None) -> str:

@@ -1,9 +1,9 @@
 """A trained network at work: evaluate, predict and embed, with nothing to be said again that training was told."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import torch
+from torch import Tensor
 
 from deepergcn.data.dataset import PARTS, Dataset
 from deepergcn.errors import InputError
@@ -71,7 +71,7 @@ class Predictor:
             skipped_file: Where to list the rows that cannot be read, as CSV.
         """
         rows = self._rows(data, edges, smiles_column, id_column, skipped_file)
-        values = probabilities(self.task, self._run(rows.dataset, embed=False))
+        values = probabilities(self.task, self._run(rows.dataset, self.network))
         return Predictions(
             self.task,
             self._output_names(),
@@ -92,7 +92,7 @@ class Predictor:
     ) -> Embeddings:
         """The features of every row's node or graph before the head; the arguments are those of :meth:`predict`."""
         rows = self._rows(data, edges, smiles_column, id_column, skipped_file)
-        values = self._run(rows.dataset, embed=True)
+        values = self._run(rows.dataset, self.network.embed)
         return Embeddings(rows.ids, spread(values, rows.positions, len(rows.ids)), rows.skipped)
 
     def evaluate(self, parts: Sequence[str] = PARTS) -> dict[str, float | None]:
@@ -105,8 +105,7 @@ class Predictor:
             raise InputError(
                 f"{dataset.name}: is not the data that the network was trained on: its files have changed since"
             )
-        items = torch.cat([dataset.split[part] for part in parts])
-        evaluation = Evaluation(dataset, self.recipe, self.info.seed, items)
+        evaluation = Evaluation(dataset, self.recipe, self.info.seed, parts)
         outputs = evaluation.outputs(self.network)
         return {part: evaluation.score(outputs, part) for part in parts}
 
@@ -128,11 +127,11 @@ class Predictor:
             skipped_file=skipped_file,
         )
 
-    def _run(self, dataset: Dataset, *, embed: bool) -> torch.Tensor:
-        evaluation = Evaluation(dataset, self.recipe, self.info.seed, torch.arange(dataset.num_items))
-        if embed:
-            return evaluation.outputs(self.network.embed, self.network.out_channels)
-        return evaluation.outputs(self.network, self.task.outputs)
+    def _run(self, dataset: Dataset, forward: Callable[..., Tensor]) -> Tensor:
+        section = self.recipe.evaluation
+        fewer = section.model_copy(update={"partitions": min(section.partitions, dataset.num_nodes)})
+        recipe = self.recipe.model_copy(update={"evaluation": fewer})
+        return Evaluation(dataset, recipe, self.info.seed).outputs(forward)
 
     def _output_names(self) -> tuple[str, ...]:
         return self.info.label_names or tuple(map(str, range(self.task.outputs)))

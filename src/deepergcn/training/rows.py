@@ -77,8 +77,9 @@ def _prepared(dataset: Dataset, recipe: Recipe) -> Dataset:
 
 
 def _whole(dataset: Dataset) -> Rows:
-    ids = dataset.ids or tuple(map(str, range(dataset.num_items)))
-    return Rows(dataset, ids, torch.arange(dataset.num_items))
+    count, none = dataset.num_items, torch.empty(0, dtype=torch.int64)
+    everything = {"train": none, "valid": none, "test": torch.arange(count)}
+    return Rows(dataset.replace(split=everything), dataset.ids or tuple(map(str, range(count))), torch.arange(count))
 
 
 def _smiles(texts: Sequence[str], recipe: Recipe, info: RunInfo) -> Rows:

@@ -169,9 +169,14 @@ def _read(path: Path) -> str:
 
 
 def _read_json(path: Path, model: type[M]) -> M:
+    return parse_json(_read(path), model, str(path))
+
+
+def parse_json(text: str, model: type[M], origin: str) -> M:
+    """The JSON text as a ``model``; an error, which begins with ``origin``, names the first value that is wrong."""
     try:
-        return model.model_validate_json(_read(path))
+        return model.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"])) or "the file"
-        raise InputError(f"{path}: {place}: {first['msg']}") from error
+        place = ".".join(map(str, first["loc"])) or "the text"
+        raise InputError(f"{origin}: {place}: {first['msg']}") from error

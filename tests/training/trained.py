@@ -1,0 +1,80 @@
+"""Run directories of small networks that were never trained, for tests of what comes after training."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from deepergcn.data.dataset import Dataset
+from deepergcn.recipes.load import load_recipe
+from deepergcn.recipes.schema import Recipe
+from deepergcn.training.build import build_model, dataset_inputs
+from deepergcn.training.data import load_data
+from deepergcn.training.model_file import TrainedModel, save_model
+from deepergcn.training.run import FORMAT, Run, RunInfo
+
+SMALL = ("model.num_layers=2", "model.hidden_channels=8", "model.dropout=0.0", "training.batch_size=3")
+
+NODE_HEADER, EDGE_HEADER = "id,y,weight,colour", "source,target,strength"
+
+
+def write_lines(path: Path, *lines: str) -> Path:
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def molecule_file(folder: Path, kind: str = "classes") -> Path:
+    """12 molecules with labels of this kind, some missing."""
+    label = {
+        "classes": lambda i: ("high", "low", "none")[i % 3],
+        "binary": lambda i: ("no", "yes")[i % 2],
+        "numbers": lambda i: f"{i * 1.5 - 3}",
+    }[kind]
+    rows = [f"m{i},{'C' * (i + 1)}O,{'' if i == 5 else label(i)}" for i in range(12)]
+    return write_lines(folder / f"{kind}.csv", "name,smiles,target", *rows)
+
+
+def table_files(folder: Path) -> tuple[Path, Path]:
+    """15 nodes of three classes, and edges with a feature."""
+    nodes = [f"n{i},{'abc'[i % 3]},{i / 7:.3f},{'red' if i % 2 else 'blue'}" for i in range(15)]
+    edges = [f"n{i},n{(i * 4 + 1) % 15},{i / 15:.2f}" for i in range(15)]
+    return write_lines(folder / "nodes.csv", NODE_HEADER, *nodes), write_lines(
+        folder / "edges.csv", EDGE_HEADER, *edges
+    )
+
+
+def small_recipe(source: Path, edges: Path | None = None, settings: Sequence[str] = (), **options: Any) -> Recipe:
+    data = {"source": str(source), "options": options}
+    if edges is not None:
+        data["edges"] = str(edges)
+    return load_recipe("solubility", [*SMALL, f"data={json.dumps(data)}", "model.edge_encoder=auto", *settings])
+
+
+def make_run(folder: Path, recipe: Recipe) -> Path:
+    """A run directory with a model of random weights for the data of the recipe."""
+    dataset = load_data(recipe.data)
+    info = run_info(dataset)
+    torch.manual_seed(0)
+    model = build_model(recipe, info.inputs)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.3)
+    run = Run.create(folder / "run", recipe, info)
+    save_model(run.model_file, TrainedModel(model, recipe, info, epoch=4))
+    return run.path
+
+
+def run_info(dataset: Dataset) -> RunInfo:
+    return RunInfo(
+        format=FORMAT,
+        seed=0,
+        versions={},
+        parameters=1,
+        dataset=dataset.name,
+        digest=dataset.digest,
+        inputs=dataset_inputs(dataset),
+        label_names=dataset.label_names,
+        source=dict(dataset.source),
+    )
