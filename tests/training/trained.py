@@ -27,12 +27,12 @@ def write_lines(path: Path, *lines: str) -> Path:
 
 def molecule_file(folder: Path, kind: str = "classes") -> Path:
     """12 molecules with labels of this kind, some missing."""
-    label = {
-        "classes": lambda i: ("high", "low", "none")[i % 3],
-        "binary": lambda i: ("no", "yes")[i % 2],
-        "numbers": lambda i: f"{i * 1.5 - 3}",
+    labels = {
+        "classes": [("high", "low", "none")[i % 3] for i in range(12)],
+        "binary": [("no", "yes")[i % 2] for i in range(12)],
+        "numbers": [f"{i * 1.5 - 3}" for i in range(12)],
     }[kind]
-    rows = [f"m{i},{'C' * (i + 1)}O,{'' if i == 5 else label(i)}" for i in range(12)]
+    rows = [f"m{i},{'C' * (i + 1)}O,{'' if i == 5 else labels[i]}" for i in range(12)]
     return write_lines(folder / f"{kind}.csv", "name,smiles,target", *rows)
 
 
