@@ -155,8 +155,10 @@ def _deep_gcn_layer(theirs: Any, path: str) -> nn.Module:
 
 
 def _message_norm(theirs: Any, path: str) -> MessageNorm:
-    ours = MessageNorm(learn_s=theirs.scale.requires_grad, s=float(theirs.scale.detach()))
-    return ours.to(device=theirs.scale.device, dtype=theirs.scale.dtype)
+    ours = MessageNorm(learn_s=theirs.scale.requires_grad, s=theirs.scale.item())
+    if theirs.scale.requires_grad:
+        ours.s = _scalar(theirs.scale)
+    return ours
 
 
 def _aggregation(theirs: Any, path: str) -> IndexedAggregation:
