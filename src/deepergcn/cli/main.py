@@ -8,6 +8,8 @@ from deepergcn.cli import datasets
 from deepergcn.cli.embed import embed
 from deepergcn.cli.evaluate import evaluate
 from deepergcn.cli.predict import predict
+from deepergcn.cli.recipes import recipes
+from deepergcn.cli.train import train
 from deepergcn.errors import InputError
 from deepergcn.version import __version__
 
@@ -19,7 +21,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.add_typer(datasets.app, name="datasets")
-for command in (evaluate, predict, embed):
+for command in (train, recipes, evaluate, predict, embed):
     app.command()(command)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor
+from torch.distributed import ReduceOp
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from deepergcn.data.batch import GraphBatch
@@ -152,18 +153,18 @@ class Loop:
         return patience is not None and self.progress.since_best >= patience
 
     def _leave_if_asked(self) -> None:
-        number = int(self._over_processes(self.job.signals.received))
+        number = int(self._over_processes(self.job.signals.received, ReduceOp.MAX))
         if not number:
             return
         if self.fabric.is_global_zero:
             save_state(self.job.run.path / "state", self.progress, self.model, self.optimizer)
-        raise Interrupted(number // self.fabric.world_size, self.progress.epoch, self.progress.step)
+        raise Interrupted(number, self.job.run.path, self.progress.epoch, self.progress.step)
 
-    def _over_processes(self, value: float) -> float:
+    def _over_processes(self, value: float, operation: ReduceOp.RedOpType = ReduceOp.SUM) -> float:
         if self.fabric.world_size == 1:
             return value
         total = torch.tensor(float(value), dtype=torch.float64)
-        torch.distributed.all_reduce(total)
+        torch.distributed.all_reduce(total, operation)
         return float(total)
 
     def _fit_scale(self) -> None:

@@ -20,11 +20,18 @@ from deepergcn.nn.graph_network import GraphNetwork
 class Interrupted(Exception):  # noqa: N818, it is not an error
     """The run was asked to stop and has saved its state."""
 
-    def __init__(self, signal_number: int, epoch: int, step: int) -> None:
-        super().__init__(signal_number, epoch, step)
-        self.signal_number = signal_number
+    def __init__(self, number: int, folder: Path, epoch: int, step: int) -> None:
+        super().__init__(number, folder, epoch, step)
+        self.number = number
+        self.folder = folder
         self.epoch = epoch
         self.step = step
+
+    def __str__(self) -> str:
+        return (
+            f"stopped by {signal.Signals(self.number).name} in epoch {self.epoch + 1} after {self.step} of its steps; "
+            f"all is saved, go on with: deepergcn train --resume --out {self.folder}"
+        )
 
 
 class Signals:

@@ -1,0 +1,115 @@
+"""``deepergcn train``: one command from data to a trained network."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from deepergcn.errors import InputError
+
+if TYPE_CHECKING:
+    from deepergcn.training.run import Run
+    from deepergcn.training.runs import RunsSummary
+
+Text = str | None
+
+
+def train(
+    recipe: Annotated[
+        Text, typer.Argument(metavar="[RECIPE]", help="A recipe's name or YAML file; solubility if none.")
+    ] = None,
+    data: Annotated[Text, typer.Option("--data", help="The dataset instead of the recipe's: a name or a path.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting, as model.num_layers=14.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Of weights, shuffling, dropout and partitions; 0 if none.", min=0)
+    ] = None,
+    runs: Annotated[int, typer.Option("--runs", help="Train so many seeds, and give mean and deviation.", min=1)] = 1,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The run directory; runs/RECIPE, with a number if taken.")
+    ] = None,
+    epochs: Annotated[int | None, typer.Option("--epochs", help="Instead of the recipe's.", min=1)] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run in --out, or with the newest one of the recipe.")
+    ] = False,
+    precision: Annotated[Text, typer.Option("--precision", help="32 or bf16.")] = None,
+    devices: Annotated[int, typer.Option("--devices", help="So many GPUs, or processes without one.", min=1)] = 1,
+    nodes: Annotated[
+        Text, typer.Option("--nodes", metavar="FILE|N", help="Own table of nodes; or the number of machines.")
+    ] = None,
+    edges: Annotated[Text, typer.Option("--edges", help="Own table of edges, to go with --nodes.")] = None,
+    label: Annotated[list[str] | None, typer.Option("--label", help="The column of --nodes to learn.")] = None,
+    molecules: Annotated[Text, typer.Option("--molecules", help="Own file of molecules: CSV, parquet, SDF.")] = None,
+    smiles_column: Annotated[Text, typer.Option("--smiles-column", help="The column of SMILES.")] = None,
+    target: Annotated[list[str] | None, typer.Option("--target", help="The column of --molecules to learn.")] = None,
+    id_column: Annotated[Text, typer.Option("--id-column", help="The column of ids.")] = None,
+) -> None:
+    """Train a deep graph network: a recipe, your own molecules, or your own tables of nodes and edges."""
+    from deepergcn.cli.progress import reporter
+    from deepergcn.training.runs import train_runs
+    from deepergcn.training.survive import Interrupted
+    from deepergcn.training.train import train as train_one
+
+    machines, tables = (int(nodes), None) if nodes is not None and nodes.isdigit() else (1, nodes)
+    if molecules is not None:
+        recipe, found = recipe or "own-molecules", _molecules(molecules, smiles_column, target, id_column)
+    elif tables is not None or edges is not None:
+        recipe, found = recipe or "own-tables", _tables(tables, edges, label, id_column)
+    else:
+        found = []
+    options: dict[str, Any] = {
+        "data": data,
+        "settings": (*found, *(settings or ())),
+        "seed": seed,
+        "out": out,
+        "devices": devices,
+        "machines": machines,
+        "resume": resume,
+        "epochs": epochs,
+        "precision": precision,
+        "reporter": reporter(),
+    }
+    try:
+        if runs > 1:
+            _tell_runs(*train_runs(runs, recipe, **options))
+        else:
+            _tell(train_one(recipe, **options))
+    except Interrupted as interrupted:
+        typer.echo(str(interrupted), err=True)
+        raise typer.Exit(128 + interrupted.number) from None
+
+
+def _molecules(molecules: str, smiles_column: str | None, target: list[str] | None, id_column: str | None) -> list[str]:
+    from deepergcn.training.own_data import molecule_settings
+
+    if not target:
+        raise InputError("--molecules: expected --target with the column to learn")
+    return molecule_settings(molecules, targets=target, smiles_column=smiles_column, id_column=id_column)
+
+
+def _tables(nodes: str | None, edges: str | None, label: list[str] | None, id_column: str | None) -> list[str]:
+    from deepergcn.training.own_data import table_settings
+
+    if nodes is None or not label:
+        raise InputError("--edges: expected --nodes with the table of nodes, and --label with its column to learn")
+    return table_settings(nodes, edges, label=label, id_column=id_column or "id")
+
+
+def _tell(run: "Run") -> None:
+    """The score, where the run is, and what to do next."""
+    summary = run.summary()
+    if summary is None:
+        return
+    score = "has nothing to score" if summary.test_score is None else f"{summary.test_score:.4f}"
+    by = "the last" if summary.valid_score is None else f"the best by validation ({summary.valid_score:.4f})"
+    typer.echo(f"test {summary.metric} {score} at epoch {summary.best_epoch}, {by}; {summary.seconds:.0f} s")
+    typer.echo(f"run  {run.path}")
+    typer.echo(f"next deepergcn evaluate {run.path}")
+
+
+def _tell_runs(folder: Path, summary: "RunsSummary") -> None:
+    if summary.test_mean is not None:
+        deviation = "" if summary.test_deviation is None else f" ± {summary.test_deviation:.4f}"
+        typer.echo(f"test {summary.metric} {summary.test_mean:.4f}{deviation} over {len(summary.seeds)} seeds")
+    typer.echo(f"runs {folder}")
