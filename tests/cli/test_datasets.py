@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deepergcn.data.known import KNOWN
+from deepergcn.data.registry import SOURCES
 from tests.cli.test_main import run
 from tests.data.test_archive import zipped
 
@@ -15,7 +15,7 @@ PPA = {"x/raw/edge.csv.gz": b"0,1\n", "x/split/species/train.csv.gz": b"0\n"}
 def test_list_names_every_dataset(tmp_path: Path) -> None:
     answer = run("datasets", "--root", str(tmp_path))
     assert answer.returncode == 0, answer.stderr
-    for name in KNOWN:
+    for name in SOURCES:
         assert name in answer.stdout
     assert "not on disk" in answer.stdout
 

@@ -37,9 +37,9 @@ def datasets(
 
     from rich.console import Console
     from rich.filesize import decimal
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table("name", "what", "state", "raw files", "cached arrays", caption=f"data: {base}")
+    table = Table(Column("name", no_wrap=True), "what", "state", "raw files", "cached arrays", caption=f"data: {base}")
     for entry in entries:
         raw, cache = (decimal(size) if size else "" for size in (entry.raw_bytes, entry.cache_bytes))
         table.add_row(entry.name, entry.summary, entry.state, raw, cache)

@@ -1,0 +1,160 @@
+"""Transforms: each against its definition or PyG's own function, and each only where it applies."""
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch_geometric.utils import add_remaining_self_loops, scatter, to_undirected
+
+from deepergcn.data import Dataset, apply_transforms
+from deepergcn.errors import InputError
+from tests.data.examples import assert_same, one_network, two_molecules
+from tests.data.generated import datasets
+
+
+def with_evidence(**changes: Any) -> Dataset:
+    """One directed graph with two features an edge; the last node has no edge."""
+    fields: dict[str, Any] = {
+        "edge_index": torch.tensor([[0, 1, 0], [1, 2, 2]], dtype=torch.int32),
+        "edge_attr": torch.tensor([[0.5, -1.0], [0.25, -2.0], [1.0, -4.0]]),
+        "node_extra": {"species": torch.tensor([9606, 4932, 9606, 10090])},
+        "x": None,
+    }
+    return one_network(**{**fields, **changes})
+
+
+def bare(dataset: Dataset) -> Dataset:
+    return dataset.replace(edge_attr=None, edge_categories=None)
+
+
+def test_sum_mean_and_max_of_in_edges() -> None:
+    expected = {
+        "sum": [[0.0, 0.0], [0.5, -1.0], [1.25, -6.0], [0.0, 0.0]],
+        "mean": [[0.0, 0.0], [0.5, -1.0], [0.625, -3.0], [0.0, 0.0]],
+        "max": [[0.0, 0.0], [0.5, -1.0], [1.0, -2.0], [0.0, 0.0]],
+    }
+    for reduce, rows in expected.items():
+        changed = apply_transforms(with_evidence(), [{"name": "node-features-from-edges", "reduce": reduce}])
+        assert changed.x is not None
+        assert changed.x.tolist() == rows, reduce
+
+
+def test_sum_is_the_default_and_counts_both_directions_of_symmetric_edges() -> None:
+    changed = apply_transforms(with_evidence(symmetric=True), ["node-features-from-edges"])
+    assert changed.x is not None
+    assert changed.x.tolist() == [[1.5, -5.0], [0.75, -3.0], [1.25, -6.0], [0.0, 0.0]]
+
+
+@given(datasets(), st.sampled_from(["sum", "mean", "max"]), st.integers(0, 2**32 - 1))
+def test_node_features_are_those_of_pyg(dataset: Dataset, reduce: str, seed: int) -> None:
+    edge_attr = torch.randn(dataset.num_edges, 3, generator=torch.Generator().manual_seed(seed))
+    dataset = dataset.replace(edge_attr=edge_attr, edge_categories=None, x=None, x_categories=None)
+    changed = apply_transforms(dataset, [{"name": "node-features-from-edges", "reduce": reduce}])
+    for i in range(len(dataset)):
+        graph = dataset.graph(i)
+        expected = scatter(graph.edge_attr, graph.edge_index[1], dim_size=graph.num_nodes, reduce=reduce)
+        torch.testing.assert_close(changed.graph(i).x, expected)
+
+
+def test_species_follow_the_sums() -> None:
+    changed = apply_transforms(with_evidence(), ["node-features-from-edges", "one-hot-species"])
+    assert changed.x is not None
+    assert changed.x[:, :2].tolist() == [[0.0, 0.0], [0.5, -1.0], [1.25, -6.0], [0.0, 0.0]]
+    assert changed.x[:, 2:].tolist() == [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+
+
+@given(datasets())
+def test_undirected_is_that_of_pyg(dataset: Dataset) -> None:
+    dataset = bare(dataset).replace(symmetric=False)
+    changed = apply_transforms(dataset, ["undirected"])
+    assert apply_transforms(changed, ["undirected"]).edge_index.tolist() == changed.edge_index.tolist()
+    for i in range(len(dataset)):
+        graph = dataset.graph(i)
+        expected = to_undirected(graph.edge_index, num_nodes=graph.num_nodes)
+        assert torch.equal(changed.graph(i).edge_index, expected)
+
+
+def test_symmetric_dataset_is_undirected_already() -> None:
+    dataset = two_molecules()
+    assert apply_transforms(dataset, ["undirected"]) is dataset
+
+
+def test_undirected_keeps_equal_features_and_refuses_others() -> None:
+    edge_index = torch.tensor([[2, 1, 0, 3], [1, 2, 1, 3]], dtype=torch.int32)
+    edge_attr = torch.tensor([[7.0], [7.0], [5.0], [6.0]])
+    changes: dict[str, Any] = {"edge_ptr": torch.tensor([0, 4]), "edge_index": edge_index}
+    changed = apply_transforms(with_evidence(edge_attr=edge_attr, **changes), ["undirected"])
+    assert changed.edge_index.tolist() == [[0, 1, 1, 2, 3], [1, 0, 2, 1, 3]]
+    assert changed.edge_attr is not None
+    assert changed.edge_attr[:, 0].tolist() == [5.0, 5.0, 7.0, 7.0, 6.0]
+    edge_attr[1] = 8.0
+    with pytest.raises(InputError, match=r"undirected: the edges between . and . of graph 0 in one-network have diff"):
+        apply_transforms(with_evidence(edge_attr=edge_attr, **changes), ["undirected"])
+
+
+@given(datasets())
+def test_self_loops_are_those_of_pyg(dataset: Dataset) -> None:
+    dataset = bare(dataset)
+    changed = apply_transforms(dataset, ["self-loops"])
+    for i in range(len(dataset)):
+        graph, found = dataset.graph(i), changed.graph(i).edge_index
+        loops = graph.edge_index[0] == graph.edge_index[1]
+        # PyG moves the loops that are there to the end.
+        expected, _ = add_remaining_self_loops(graph.edge_index[:, ~loops], num_nodes=graph.num_nodes)
+        kept = graph.edge_index.shape[1]
+        assert torch.equal(found[:, :kept], graph.edge_index)
+        assert set(map(tuple, found.T.tolist())) == set(map(tuple, expected.T.tolist()))
+        assert found.shape[1] - kept == graph.num_nodes - len(graph.edge_index[0, loops].unique())
+
+
+def test_features_of_self_loops_are_filled() -> None:
+    changed = apply_transforms(with_evidence(symmetric=True), [{"name": "self-loops", "fill": 0.5}])
+    assert changed.edge_attr is not None
+    assert changed.num_edges == 10
+    assert changed.edge_attr[6:].tolist() == [[0.5, 0.5]] * 4
+    assert changed.edge_attr[:6].tolist() == [[0.5, -1], [0.5, -1], [0.25, -2], [0.25, -2], [1, -4], [1, -4]]
+
+
+def test_undirected_then_self_loops_as_for_ogbn_arxiv() -> None:
+    changed = apply_transforms(one_network(), ["undirected", "self-loops"])
+    pairs = {(0, 1), (1, 0), (1, 2), (2, 1), (0, 0), (1, 1), (2, 2), (3, 3)}
+    assert set(map(tuple, changed.graph(0).edge_index.T.tolist())) == pairs
+    assert changed.num_edges == len(pairs)
+
+
+def test_dataset_itself_is_not_changed() -> None:
+    dataset = with_evidence()
+    apply_transforms(dataset, [*({"name": "self-loops", "fill": 0.0},), "node-features-from-edges", "one-hot-species"])
+    assert_same(dataset, with_evidence())
+
+
+@pytest.mark.parametrize(
+    ("dataset", "transform", "message"),
+    [
+        (with_evidence(), "rotate", "there is no transform 'rotate'; expected one of node-features-from-edges"),
+        (with_evidence(), {"reduce": "sum"}, "there is no transform None"),
+        (with_evidence(), {"name": "undirected", "fast": True}, "undirected: has no option 'fast'; its options: none"),
+        (with_evidence(), {"name": "self-loops", "value": 1}, "self-loops: has no option 'value'; its options: fill"),
+        (
+            with_evidence(),
+            {"name": "node-features-from-edges", "reduce": "min"},
+            "reduce is 'min'; expected one of sum, mean, max",
+        ),
+        (one_network(), "node-features-from-edges", "one-network has no edge features; expected numbers"),
+        (two_molecules(), "node-features-from-edges", "two-molecules has edge features that are categories"),
+        (one_network(), "one-hot-species", "has no column of integers species; its columns: year"),
+        (with_evidence(), "self-loops", "one-network has edge features that are numbers: give fill"),
+        (two_molecules(), {"name": "self-loops", "fill": 1.0}, "are categories, which a new edge cannot have"),
+        (one_network(), {"name": "self-loops", "fill": 1.0}, "fill is 1.0, but one-network has no edge features"),
+        (
+            two_molecules(node_extra={"species": torch.zeros(5, dtype=torch.int64)}),
+            "one-hot-species",
+            "one-hot-species: two-molecules has node features that are categories",
+        ),
+    ],
+)
+def test_where_a_transform_does_not_apply(dataset: Dataset, transform: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        apply_transforms(dataset, [transform])
