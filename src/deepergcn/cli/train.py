@@ -105,7 +105,11 @@ def _tell(run: "Run") -> None:
     by = "the last" if summary.valid_score is None else f"the best by validation ({summary.valid_score:.4f})"
     typer.echo(f"test {summary.metric} {score} at epoch {summary.best_epoch}, {by}; {summary.seconds:.0f} s")
     typer.echo(f"run  {run.path}")
-    typer.echo(f"next deepergcn evaluate {run.path}")
+    sample = run.path / "sample.csv"
+    if sample.exists():
+        typer.echo(f"next deepergcn predict {run.path} {sample} --output predictions.csv")
+    else:
+        typer.echo(f"next deepergcn evaluate {run.path}")
 
 
 def _tell_runs(folder: Path, summary: "RunsSummary") -> None:

@@ -40,13 +40,17 @@ def load_recipe(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Reci
 
 
 def read_recipe(text: str, origin: str, overrides: Sequence[str] = ()) -> Recipe:
-    """The recipe in a YAML text; ``origin`` is what errors call it."""
+    """The recipe in a YAML text; ``origin`` is what errors call it.
+
+    With the key ``base`` and a recipe's name, the text has only what differs from that recipe.
+    """
     try:
         values = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise InputError(f"{origin}: is not YAML ({' '.join(str(error).split())})") from error
     if not isinstance(values, dict):
         raise InputError(f"{origin}: expected a recipe with the keys {', '.join(Recipe.model_fields)}")
+    values = _on_base(values, origin)
     for override in overrides:
         _override(values, override, origin)
     return validate(values, origin)
@@ -64,6 +68,25 @@ def dump_recipe(recipe: Recipe) -> str:
     """The recipe as YAML, with every setting written out that is not the default of the network."""
     text: str = yaml.safe_dump(recipe.model_dump(mode="json", exclude_none=True), sort_keys=False)
     return text
+
+
+def _on_base(values: dict[str, Any], origin: str) -> dict[str, Any]:
+    """The recipe that the key ``base`` names, with these values instead of its own."""
+    base = values.pop("base", None)
+    if base is None:
+        return values
+    if base not in recipe_names():
+        raise InputError(f"{origin}: base is {base!r}; expected a recipe's name: {', '.join(recipe_names())}")
+    below = yaml.safe_load(_FOLDER.joinpath(f"{base}.yaml").read_text(encoding="utf-8"))
+    return _merge(_on_base(below, base), values)
+
+
+def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(below)
+    for key, value in above.items():
+        both = isinstance(value, dict) and isinstance(below.get(key), dict)
+        merged[key] = _merge(below[key], value) if both else value
+    return merged
 
 
 def _override(values: dict[str, Any], override: str, origin: str) -> None:

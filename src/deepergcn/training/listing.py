@@ -49,7 +49,7 @@ def _aggregator(recipe: Recipe) -> str:
     learned = model.network == "DyResGEN"
     match model.aggr:
         case "softmax":
-            return f"softmax, beta {model.beta or 1.0:g}{' learned' if learned or model.learn_beta else ''}"
+            return f"softmax, beta {1.0 if model.beta is None else model.beta:g}{' learned' if learned or model.learn_beta else ''}"
         case "power_mean":
-            return f"power mean, p {model.p or 1.0:g}{' learned' if learned or model.learn_p else ''}"
+            return f"power mean, p {1.0 if model.p is None else model.p:g}{' learned' if learned or model.learn_p else ''}"
     return model.aggr or ""

@@ -22,6 +22,7 @@ from deepergcn.training.prepare import Plan, planned_recipe, prepare
 from deepergcn.training.reporter import Reporter
 from deepergcn.training.run import Run, Summary
 from deepergcn.training.run_folders import newest_folder, next_folder
+from deepergcn.training.sample import write_sample
 from deepergcn.training.seeds import seed_torch
 from deepergcn.training.survive import Interrupted, Signals, locked
 
@@ -118,6 +119,7 @@ def _work(fabric: Fabric, folder: Path, dataset: Dataset | None, reporter: Repor
         if fabric.is_global_zero:
             write_text(folder / "summary.json", summary.model_dump_json(indent=1) + "\n")
             write_plots(run)
+            write_sample(run)
             reporter.ended(run, summary)
     return summary
 

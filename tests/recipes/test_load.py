@@ -1,0 +1,96 @@
+"""Reading recipes: what is changed, and what is wrong with one, in a single line that names the key."""
+
+from pathlib import Path
+
+import pytest
+
+from deepergcn.errors import InputError
+from deepergcn.recipes import load_recipe, read_recipe
+
+FILE = """
+base: solubility
+name: mine
+summary: of my own
+model: {num_layers: 14}
+"""
+
+
+def test_a_file_on_a_base_changes_only_what_it_names(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(FILE)
+    mine, base = load_recipe(path), load_recipe("solubility")
+    assert (mine.name, mine.model.num_layers) == ("mine", 14)
+    assert mine.model.model_copy(update={"num_layers": base.model.num_layers}) == base.model
+    assert mine.optimizer == base.optimizer
+
+
+def test_settings_are_yaml_and_win_over_the_file() -> None:
+    recipe = read_recipe(
+        FILE,
+        "mine.yaml",
+        ["model.num_layers=3", "optimizer.lr=1e-2", "training.precision=32", "data.options={seed: 4}", "model.beta=0"],
+    )
+    assert recipe.model.num_layers == 3
+    assert recipe.optimizer.lr == 0.01
+    assert recipe.training.precision == "32"
+    assert recipe.data.options == {"seed": 4}
+    assert recipe.model.beta == 0.0
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("model.depth=3", "mine.yaml: model.depth is not a key of model; expected one of network, num_layers"),
+        ("colour=red", "mine.yaml: colour is not a key of a recipe; expected one of name, summary, data"),
+        (
+            "data.inputs.task.kin=x",
+            "data.inputs.task.kin is not a key of data.inputs.task; expected one of level, kind",
+        ),
+        ("model.num_layers=0", "mine.yaml: model.num_layers is 0; Input should be greater than or equal to 1"),
+        ("model.num_layers=many", "mine.yaml: model.num_layers is 'many'; Input should be a valid integer"),
+        ("model.network=GAT", "mine.yaml: model.network is 'GAT'; Input should be 'DeeperGCN', 'PlainGCN'"),
+        ("model.dropout=1", "mine.yaml: model.dropout is 1; Input should be less than 1"),
+        ("optimizer.lr=.nan", "mine.yaml: optimizer.lr is nan; Input should be a finite number"),
+        ("data.inputs.task.metric=mae", "task metric is 'mae'; a multi-class task has accuracy"),
+        ("model=3", "mine.yaml: model is 3; Input should be a valid dictionary"),
+        ("name=../out", "mine.yaml: name is '../out'; String should match pattern"),
+        ("name.first=x", "--set name.first=x: name in mine.yaml holds 'mine' and has no keys of its own"),
+        ("model.num_layers", "--set model.num_layers: expected key=value, such as model.num_layers=14"),
+        ("=3", "--set =3: expected key=value"),
+        ("model.beta=[", r"--set model.beta=[: the value is not YAML"),
+    ],
+)
+def test_a_wrong_setting_is_one_line_that_names_the_key(setting: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_recipe(FILE, "mine.yaml", [setting])
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name: [", "mine.yaml: is not YAML"),
+        ("- a\n- b", "mine.yaml: expected a recipe with the keys name, summary"),
+        ("", "mine.yaml: expected a recipe with the keys name, summary"),
+        ("name: mine", "mine.yaml: summary is missing"),
+        ("base: nothing\nname: mine", "mine.yaml: base is 'nothing'; expected a recipe's name: ogbg-molhiv"),
+        ("base: [solubility]", "mine.yaml: base is ['solubility']; expected a recipe's name"),
+        ("!!python/object/apply:os.system ['exit 1']", "mine.yaml: is not YAML"),
+    ],
+)
+def test_a_wrong_file_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_recipe(text, "mine.yaml")
+    assert message in str(caught.value)
+
+
+def test_a_recipe_that_is_not_there_is_refused_with_the_names_of_those_that_are(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"solubilty: is neither a recipe's name \(ogbg-molhiv, .*\) nor a file"):
+        load_recipe("solubilty")
+    with pytest.raises(InputError, match="is neither a recipe's name"):
+        load_recipe(tmp_path)
+    binary = tmp_path / "binary.yaml"
+    binary.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="the recipe cannot be read"):
+        load_recipe(binary)

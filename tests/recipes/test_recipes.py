@@ -1,0 +1,132 @@
+"""The recipes that come with the package: each is valid, builds its network, and has the settings of the paper."""
+
+from importlib import resources
+from typing import Any
+
+import pytest
+import torch
+
+from deepergcn.nn.networks import ATOM_SIZES_2020, num_parameters
+from deepergcn.nn.registry import NETWORKS
+from deepergcn.recipes import load_recipe, recipe_names
+from deepergcn.recipes.load import dump_recipe, read_recipe
+from deepergcn.recipes.schema import Inputs, ModelSection, Recipe
+from deepergcn.training.build import build_model, count_parameters
+
+PAPER = ("ogbn-proteins", "ogbn-arxiv", "ogbg-ppa", "ogbg-molhiv")
+PARAMETERS = {"ogbn-proteins": 2_374_568, "ogbn-arxiv": 491_176, "ogbg-ppa": 2_336_421, "ogbg-molhiv": 532_232}
+SCORES = {"ogbn-proteins": 0.8580, "ogbn-arxiv": 0.7192, "ogbg-ppa": 0.7712, "ogbg-molhiv": 0.7858}
+OWN = ("own-molecules", "own-tables")
+
+# Layers, width, layers of the MLP, norm, dropout, beta, semi-gradient, learning rate, epochs: what implementations.md
+# calls the settings of 2020, and then what differs later.
+SETTINGS: dict[str, tuple[Any, ...]] = {
+    "ogbn-proteins": ("DyResGEN", 112, 64, 2, "layer", 0.1, 1.0, None, 0.01, 1000),
+    "ogbn-proteins-head": ("DyResGEN", 112, 64, 2, "layer", 0.1, 1.0, None, 0.001, 1000),
+    "ogbn-arxiv": ("ResGEN", 28, 128, 1, "batch", 0.5, 0.1, True, 0.01, 500),
+    "ogbn-arxiv-head": ("ResGEN", 28, 128, 1, "batch", 0.5, 0.1, True, 0.001, 500),
+    "ogbg-ppa": ("ResGEN", 28, 128, 2, "layer", 0.5, 0.01, True, 0.01, 200),
+    "ogbg-ppa-head": ("ResGEN", 28, 128, 2, "layer", 0.5, 0.01, True, 0.01, 200),
+    "ogbg-molhiv": ("DyResGEN", 7, 256, 1, "batch", 0.5, 1.0, None, 0.01, 300),
+    "ogbg-molhiv-head": ("DyResGEN", 7, 256, 1, "batch", 0.2, 1.0, None, 0.0001, 300),
+}
+
+
+def inputs_of(recipe: Recipe) -> Inputs:
+    if recipe.data.inputs is not None:
+        return recipe.data.inputs
+    if recipe.name == "own-molecules":
+        return inputs_of(load_recipe("solubility"))
+    return Inputs.model_validate(
+        {"nodes": 5, "task": {"level": "node", "kind": "multi-class", "outputs": 3, "metric": "accuracy"}}
+    )
+
+
+def test_the_recipes_are_those_of_the_paper_and_five_more() -> None:
+    more = {"solubility", "yeast-proteins", "synthetic-proteins", *OWN}
+    assert set(recipe_names()) == {*PAPER, *(f"{name}-head" for name in PAPER), *more}
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_every_recipe_is_named_as_its_file_which_begins_with_its_command(name: str) -> None:
+    text = resources.files("deepergcn.recipes").joinpath(f"{name}.yaml").read_text()
+    assert load_recipe(name).name == name
+    command = text.splitlines()[0]
+    assert command.startswith("# deepergcn train --" if name in OWN else f"# deepergcn train {name}")
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_every_recipe_builds_the_network_whose_parameters_are_counted(name: str) -> None:
+    recipe = load_recipe(name)
+    inputs = inputs_of(recipe)
+    model = build_model(recipe, inputs)
+    assert len(model.layers) == recipe.model.num_layers
+    assert num_parameters(model) == count_parameters(recipe, inputs)
+
+
+@pytest.mark.parametrize("name", PAPER)
+@pytest.mark.parametrize("ending", ["", "-head"])
+def test_the_recipes_of_the_paper_have_its_parameters_and_scores(name: str, ending: str) -> None:
+    recipe = load_recipe(name + ending)
+    assert recipe.published is not None
+    assert recipe.published.score == SCORES[name]
+    assert count_parameters(recipe, inputs_of(recipe)) == PARAMETERS[name]
+    inputs = inputs_of(recipe)
+    if name == "ogbg-molhiv":
+        inputs = inputs.model_copy(update={"nodes": ATOM_SIZES_2020})
+    assert count_parameters(recipe, inputs) == recipe.published.parameters
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_recipes_of_the_paper_have_its_settings(name: str) -> None:
+    recipe = load_recipe(name)
+    model = recipe.model
+    assert (
+        model.network,
+        model.num_layers,
+        model.hidden_channels,
+        model.mlp_layers,
+        model.norm,
+        model.dropout,
+        model.beta,
+        model.semi_gradient,
+        recipe.optimizer.lr,
+        recipe.training.epochs,
+    ) == SETTINGS[name]
+    assert model.aggr == "softmax"
+    assert (recipe.optimizer.name, recipe.optimizer.weight_decay, recipe.optimizer.schedule) == ("adam", 0, "constant")
+    assert not model.msg_norm
+    assert not model.virtual_node
+
+
+def test_the_recipes_of_the_paper_see_their_graphs_as_the_paper_does() -> None:
+    proteins, arxiv, ppa, molhiv = map(load_recipe, PAPER)
+    assert (proteins.training.partitions, proteins.training.batch_size) == (10, 1)
+    assert (proteins.training.partitioning, proteins.evaluation.partitions) == ("random", 5)
+    assert (arxiv.training.partitions, arxiv.evaluation.partitions) == (1, 1)
+    assert (ppa.training.batch_size, ppa.evaluation.every) == (32, 5)
+    assert (molhiv.training.batch_size, molhiv.evaluation.every) == (32, 1)
+    assert arxiv.data.transforms == ("undirected", "self-loops")
+    sums = {"name": "node-features-from-edges", "reduce": "sum"}
+    assert proteins.data.transforms == (sums, "one-hot-species")
+    assert ppa.data.transforms == (sums,)
+    assert molhiv.data.transforms == ()
+    encoders = [recipe.model.edge_encoder for recipe in (proteins, arxiv, ppa, molhiv)]
+    assert encoders == ["shared+layer", "none", "shared+layer", "layer"]
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_a_recipe_that_is_written_and_read_is_the_same(name: str) -> None:
+    recipe = load_recipe(name)
+    assert read_recipe(dump_recipe(recipe), "again") == recipe
+
+
+def test_the_schema_knows_every_network() -> None:
+    assert set(ModelSection.model_fields["network"].annotation.__args__) == set(NETWORKS)  # type: ignore[union-attr]
+
+
+def test_counting_parameters_draws_no_random_numbers() -> None:
+    recipe = load_recipe("solubility")
+    before = torch.get_rng_state()
+    count_parameters(recipe, inputs_of(recipe))
+    assert torch.equal(torch.get_rng_state(), before)
