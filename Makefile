@@ -4,9 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help install test lint clean
+.PHONY: help install train test lint clean
 
 help:
+	@echo "make train    install, then train the default network on molecules, in about two minutes"
 	@echo "make test     install, lint, type-check, check the import contracts, run the tests"
 	@echo "make lint     install, then lint, types and import contracts only"
 	@echo "make install  install the package and its tools into $(VENV)"
@@ -22,6 +23,9 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $(READY)
+
+train: $(READY)
+	$(BIN)/deepergcn train
 
 lint: $(READY)
 	$(BIN)/ruff check .

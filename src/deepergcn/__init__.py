@@ -8,11 +8,16 @@ from deepergcn.version import __version__
 if TYPE_CHECKING:
     from deepergcn.nn.accelerate import accelerate
     from deepergcn.training.predictor import load
+    from deepergcn.training.train import train
 
-__all__ = ["__version__", "accelerate", "load"]
+__all__ = ["__version__", "accelerate", "load", "train"]
 
 # Where each name is found when it is first asked for, so that importing the package stays light.
-_LAZY = {"accelerate": "deepergcn.nn.accelerate", "load": "deepergcn.training.predictor"}
+_LAZY = {
+    "accelerate": "deepergcn.nn.accelerate",
+    "load": "deepergcn.training.predictor",
+    "train": "deepergcn.training.train",
+}
 
 
 def __getattr__(name: str) -> Any:

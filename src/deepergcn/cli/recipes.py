@@ -18,9 +18,9 @@ def recipes(as_json: Annotated[bool, typer.Option("--json", help="Print the list
         return
 
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table("recipe", "task", "network", "layers", "aggregator", "parameters", "published")
+    table = Table(Column("recipe", no_wrap=True), "task", "network", "layers", "aggregator", "parameters", "published")
     for entry in entries:
         table.add_row(
             entry.name,

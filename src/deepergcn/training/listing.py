@@ -46,10 +46,12 @@ def _entry(recipe: Recipe) -> Entry:
 
 def _aggregator(recipe: Recipe) -> str:
     model = recipe.model
-    learned = model.network == "DyResGEN"
     match model.aggr:
         case "softmax":
-            return f"softmax, beta {1.0 if model.beta is None else model.beta:g}{' learned' if learned or model.learn_beta else ''}"
+            name, value, learned = "softmax, beta", model.beta, model.learn_beta
         case "power_mean":
-            return f"power mean, p {1.0 if model.p is None else model.p:g}{' learned' if learned or model.learn_p else ''}"
-    return model.aggr or ""
+            name, value, learned = "power mean, p", model.p, model.learn_p
+        case _:
+            return model.aggr or ""
+    start = 1.0 if value is None else value
+    return f"{name} {start:g}{' learned' if learned or model.network == 'DyResGEN' else ''}"
