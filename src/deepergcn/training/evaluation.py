@@ -14,7 +14,6 @@ from deepergcn.data.partitions import RandomPartitions, WholeGraph
 from deepergcn.data.subgraphs import induced
 from deepergcn.recipes.schema import Recipe
 from deepergcn.training.losses import LossFunction
-from deepergcn.training.metrics import make_metric
 from deepergcn.training.seeds import derive
 from deepergcn.training.state import Scores
 
@@ -63,6 +62,8 @@ class Evaluation:
 
     def score(self, outputs: Tensor, part: str) -> float | None:
         """The score of the outputs [items, outputs] on a part; None where it has nothing to score."""
+        from deepergcn.training.metrics import make_metric  # here, since torchmetrics is slow to import
+
         metric = make_metric(self.dataset.task)
         mine = self.dataset.split[part][self.rank :: self.world]
         metric.update(outputs[mine], self.dataset.y[mine])

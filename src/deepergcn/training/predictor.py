@@ -18,6 +18,8 @@ from deepergcn.training.run import Run
 Input = str | Path | Sequence[str] | Dataset
 """A file of molecules, a list of SMILES, a table of nodes or a folder with nodes and edges, or any other dataset."""
 
+_BATCH_SIZE = 256  # graphs at a time, at least: what is seen together changes nothing but the speed
+
 
 def load(run: str | Path) -> "Predictor":
     """The trained network of a run directory, or of a file ``model.safetensors`` alone.
@@ -129,8 +131,11 @@ class Predictor:
 
     def _run(self, dataset: Dataset, forward: Callable[..., Tensor]) -> Tensor:
         section = self.recipe.evaluation
-        fewer = section.model_copy(update={"partitions": min(section.partitions, dataset.num_nodes)})
-        recipe = self.recipe.model_copy(update={"evaluation": fewer})
+        changes = {
+            "batch_size": max(section.batch_size or self.recipe.training.batch_size, _BATCH_SIZE),
+            "partitions": min(section.partitions, dataset.num_nodes),
+        }
+        recipe = self.recipe.model_copy(update={"evaluation": section.model_copy(update=changes)})
         return Evaluation(dataset, recipe, self.info.seed).outputs(forward)
 
     def _output_names(self) -> tuple[str, ...]:
