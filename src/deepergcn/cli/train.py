@@ -107,7 +107,7 @@ def _tell(run: "Run") -> None:
     typer.echo(f"run  {run.path}")
     sample = run.path / "sample.csv"
     if sample.exists():
-        typer.echo(f"next deepergcn predict {run.path} {sample} --output predictions.csv")
+        typer.echo(f"next deepergcn predict {run.path} {sample} --id-column name --output predictions.csv")
     else:
         typer.echo(f"next deepergcn evaluate {run.path}")
 
