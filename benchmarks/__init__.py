@@ -1,0 +1,1 @@
+"""What is claimed about speed and memory, measured against the peers' own code: one script a subject."""

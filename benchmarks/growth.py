@@ -1,0 +1,103 @@
+"""How time and memory grow with edges, channels and depth: a log-log plot each, with the fitted exponent.
+
+python -m benchmarks.growth
+"""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import torch
+
+from benchmarks.measure import RESULTS, Step, extra_memory, write_csv
+from deepergcn import ops
+from deepergcn.nn import ResGEN
+
+SIZES = {
+    "edges": [250_000, 500_000, 1_000_000, 2_000_000, 4_000_000],
+    "channels": [32, 64, 128, 256, 512],
+    "layers": [4, 8, 16, 32, 64],
+}
+
+
+def aggregation(nodes: int, edges: int, channels: int) -> Step:
+    generator = torch.Generator().manual_seed(0)
+    adjacency = ops.Adjacency.from_edge_index(torch.randint(nodes, (2, edges), generator=generator), nodes)
+    x, g = (torch.randn(nodes, channels, generator=generator) for _ in range(2))
+    x.requires_grad_()
+    return lambda: torch.autograd.grad(ops.softmax(x, adjacency), x, g)
+
+
+def network(layers: int) -> Step:
+    generator = torch.Generator().manual_seed(0)
+    adjacency = ops.Adjacency.from_edge_index(torch.randint(20_000, (2, 200_000), generator=generator), 20_000)
+    x = torch.randn(20_000, 64, generator=generator)
+    model = ResGEN(64, 8, hidden_channels=64, num_layers=layers, dropout=0.1, checkpoint=True)
+
+    def step() -> None:
+        model(x, adjacency).sum().backward()
+
+    return step
+
+
+def prepare(axis: str, size: int) -> Step:
+    match axis:
+        case "edges":
+            return aggregation(size // 10, size, 64)
+        case "channels":
+            return aggregation(50_000, 500_000, size)
+    return network(size)
+
+
+def measure(axis: str, size: int) -> tuple[float, int]:
+    """The least seconds and the extra memory, in this process."""
+    step = prepare(axis, size)
+    memory = extra_memory(step)
+    spent = []
+    for _ in range(4):
+        start = time.perf_counter()
+        step()
+        spent.append(time.perf_counter() - start)
+    return min(spent), memory
+
+
+def plot(axis: str, sizes: list[int], seconds: list[float], memory: list[float], path: Path) -> None:
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, sides = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    for side, values, unit in zip(sides, (seconds, memory), ("seconds", "extra memory, MB"), strict=True):
+        exponent, offset = np.polyfit(np.log(sizes), np.log(values), 1)
+        side.loglog(sizes, values, "o", color="tab:blue")
+        side.loglog(sizes, np.exp(offset) * np.array(sizes) ** exponent, "-", color="tab:gray")
+        side.set_xlabel(axis)
+        side.set_ylabel(unit)
+        side.set_title(f"grows as {axis}^{exponent:.2f}", fontsize=10)
+        side.grid(which="both", alpha=0.2)
+    figure.savefig(path, dpi=120)
+
+
+def main() -> None:
+    if len(sys.argv) == 3:
+        print(*measure(sys.argv[1], int(sys.argv[2])))
+        return
+    for axis, sizes in SIZES.items():
+        found = []
+        for size in sizes:
+            command = [sys.executable, "-m", "benchmarks.growth", axis, str(size)]
+            answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+            found.append((float(answer[-2]), int(answer[-1])))
+            print(f"{axis} {size:>9,}: {found[-1][0]:.4f} s, {found[-1][1] / 1e6:,.0f} MB", flush=True)
+        rows: list[dict[str, object]] = [
+            {axis: size, "seconds": f"{spent:.6f}", "extra_bytes": extra}
+            for size, (spent, extra) in zip(sizes, found, strict=True)
+        ]
+        write_csv("growth", axis, rows, {})
+        plot(axis, sizes, [s for s, _ in found], [m / 1e6 for _, m in found], RESULTS / f"growth_{axis}.png")
+
+
+if __name__ == "__main__":
+    main()

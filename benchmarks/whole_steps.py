@@ -1,0 +1,121 @@
+"""Whole training steps of the paper's deepest networks, activations recomputed in backward.
+
+    python -m benchmarks.whole_steps proteins [--layers 112]
+    python -m benchmarks.whole_steps arxiv [--layers 28]
+
+Each contestant runs in a fresh process, ours before and after the peer; a step of the peer takes many minutes, so that
+it is measured once, without a warm-up, which it has no compilation to need.
+"""
+
+import argparse
+import subprocess
+import sys
+import time
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from benchmarks.graphs import arxiv, proteins_partition
+from benchmarks.measure import Step, extra_memory, report
+from benchmarks.peers import pyg_arxiv, pyg_proteins
+from deepergcn import ops
+from deepergcn.nn import DyResGEN, ResGEN, SpeciesNodeEncoder
+
+DEPTHS = {"proteins": 112, "arxiv": 28}
+
+
+def arxiv_step(contestant: str, layers: int) -> Step:
+    edge_index, nodes, _ = arxiv()
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(nodes, 128, generator=generator)
+    labels = torch.randint(40, (nodes,), generator=generator)
+    if contestant == "PyG":
+        return _step(pyg_arxiv(layers), (x, edge_index), labels, F.cross_entropy)
+    model = ResGEN(
+        128,
+        40,
+        hidden_channels=128,
+        num_layers=layers,
+        norm="batch",
+        dropout=0.5,
+        beta=0.1,
+        mlp_layers=1,
+        checkpoint=True,
+    )
+    return _step(model, (x, ops.Adjacency.from_edge_index(edge_index, nodes)), labels, F.cross_entropy)
+
+
+def proteins_step(contestant: str, layers: int) -> Step:
+    edge_index, features, nodes = proteins_partition()
+    generator = torch.Generator().manual_seed(0)
+    x = torch.rand(nodes, 16, generator=generator)
+    labels = torch.randint(2, (nodes, 112), generator=generator).float()
+    loss = F.binary_cross_entropy_with_logits
+    if contestant == "PyG":
+        return _step(pyg_proteins(layers), (x, edge_index, features), labels, loss)
+    model = DyResGEN(
+        SpeciesNodeEncoder(64),
+        112,
+        hidden_channels=64,
+        num_layers=layers,
+        norm="layer",
+        dropout=0.1,
+        edge_encoder=8,
+        layer_edge_encoder=64,
+        checkpoint=True,
+    )
+    return _step(model, (x, ops.Adjacency.from_edge_index(edge_index, nodes), features), labels, loss)
+
+
+def _step(model: nn.Module, inputs: tuple[object, ...], labels: Tensor, loss: object) -> Step:
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        loss(model(*inputs), labels).backward()  # type: ignore[operator]
+        optimizer.step()
+
+    return step
+
+
+def measure(subject: str, contestant: str, layers: int) -> tuple[float, int]:
+    """The seconds of a step and its extra memory, in this process."""
+    step = (arxiv_step if subject == "arxiv" else proteins_step)(contestant, layers)
+    spent: list[float] = []
+
+    def timed() -> None:
+        start = time.perf_counter()
+        step()
+        spent.append(time.perf_counter() - start)
+
+    memory = extra_memory(timed, warm_up=contestant != "PyG")
+    return min(spent), memory
+
+
+def in_fresh_process(subject: str, contestant: str, layers: int) -> tuple[float, int]:
+    command = [sys.executable, "-m", "benchmarks.whole_steps", subject, "--layers", str(layers), "--only", contestant]
+    answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    seconds, memory = answer.stdout.split()[-2:]
+    return float(seconds), int(memory)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("subject", choices=DEPTHS)
+    parser.add_argument("--layers", type=int)
+    parser.add_argument("--only", choices=["deepergcn", "PyG"], help="measure one in this process, and print it bare")
+    asked = parser.parse_args()
+    layers = asked.layers or DEPTHS[asked.subject]
+    if asked.only:
+        print(*measure(asked.subject, asked.only, layers))
+        return
+    runs = [(name, in_fresh_process(asked.subject, name, layers)) for name in ("deepergcn", "PyG", "deepergcn")]
+    seconds = {name: min(spent for other, (spent, _) in runs if other == name) for name in ("deepergcn", "PyG")}
+    memory = {name: max(size for other, (_, size) in runs if other == name) for name in ("deepergcn", "PyG")}
+    title = f"{layers}-layer training step, {asked.subject}, activations recomputed"
+    report(f"step_{asked.subject}", title, seconds, memory)
+
+
+if __name__ == "__main__":
+    main()
