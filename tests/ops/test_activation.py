@@ -1,5 +1,7 @@
 """The fused normalization, ReLU and dropout against PyTorch's own three, and the properties of its mask."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -7,7 +9,7 @@ from torch.nn import functional as F
 
 from deepergcn.nn.norm_relu_dropout import norm_relu_dropout
 
-NORMS = {
+NORMS: dict[str, Callable[[], nn.Module | None]] = {
     "none": lambda: None,
     "layer": lambda: nn.LayerNorm(37),
     "layer, no affine": lambda: nn.LayerNorm(37, elementwise_affine=False),

@@ -55,7 +55,7 @@ def softmax(
 def _forward(
     x: Tensor, beta: Tensor, graph: Tensors, edge: Tensors, eps: float | None, semi_gradient: bool
 ) -> list[Tensor]:
-    """[out, dominant, total, shift] as the kernels name them; ``shift`` is NaN where the edge path was taken."""
+    """[out, dominant, total, shift] as the kernels name them; ``shift`` is infinite where the edge path was taken."""
     out, dominant, total, shift = _shapes(x, beta, graph, edge, eps, semi_gradient)
     values = array(x)
     bounds = floor_and_eps(eps, values)
@@ -78,11 +78,12 @@ def _forward(
             array(dominant),
             array(total),
         )
-        return [out, dominant, total, shift.fill_(torch.nan)]
+        return [out, dominant, total, shift.fill_(torch.inf)]
     powers = np.empty((values.shape[0], 2 * values.shape[1]), values.dtype)
     on_nodes.exponentials(chunks, values, *bounds, array(beta.double()), one, powers)
     on_nodes.forward(chunks, rowptr, source, powers, array(out), array(total))
-    return [out, dominant, total, shift.copy_(torch.from_numpy(one))]
+    untouched = torch.from_numpy(np.zeros(dominant.shape, values.dtype))  # zeros that nobody reads take no memory
+    return [out, untouched, total, shift.copy_(torch.from_numpy(one))]
 
 
 def _one_shift(chunks: int, x: Array, beta: Array, floor: Any, eps: Any) -> Array | None:
@@ -109,7 +110,7 @@ def _backward(
 ) -> Gradients:
     out, dominant, total, shift = kept
     slope = torch.zeros_like(beta) if semi_gradient else beta
-    if shift.isnan().any():
+    if shift.isinf().any():
         return run_backward(x, graph, edge, eps, (beta, slope, dominant, out, g / total))
     shares = torch.cat([g / total, g * out / total], dim=1)
     values = array(x)

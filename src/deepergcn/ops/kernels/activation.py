@@ -7,10 +7,9 @@ the same bits for any number of threads, and never stored. The hash is Wellons' 
 import numpy as np
 from numba import njit, prange
 
-from deepergcn.ops.kernels.compile import FASTMATH, kernel
+from deepergcn.ops.kernels.compile import LANES, body, kernel
 from deepergcn.ops.kernels.intrinsics import working_row
 
-_SUMS = {*FASTMATH, "reassoc"}  # the sum over a row's channels may be taken in lanes
 _U = np.uint32
 
 
@@ -41,15 +40,9 @@ def _rows_of(x, chunk, chunks):
     return x.shape[0] * chunk // chunks, x.shape[0] * (chunk + 1) // chunks
 
 
-@kernel
-def moments(chunks, x, totals):
-    """The sums of x and of its square in every channel, [chunks, 2, channels], float64."""
-    for chunk in prange(chunks):
-        _moments(np.intp(chunk), chunks, x, totals)
-
-
-@njit(fastmath=FASTMATH)
+@body
 def _moments(chunk, chunks, x, totals):
+    """The sums of x and of its square in every channel, [chunks, 2, channels], float64."""
     begin, end = _rows_of(x, chunk, chunks)
     for u in range(begin, end):
         for j in range(x.shape[1]):
@@ -58,13 +51,13 @@ def _moments(chunk, chunks, x, totals):
             totals[chunk, 1, j] += value * value
 
 
-@kernel
-def apply(chunks, x, mean, scale, shift, floor, seed, threshold, gain, out):
+@kernel(_moments)
+def moments(chunks, x, totals):
     for chunk in prange(chunks):
-        _apply(np.intp(chunk), chunks, x, mean, scale, shift, floor, seed, threshold, gain, out)
+        _moments(np.intp(chunk), chunks, x, totals)
 
 
-@njit(fastmath=FASTMATH)
+@body
 def _apply(chunk, chunks, x, mean, scale, shift, floor, seed, threshold, gain, out):
     """out = dropout(ReLU((x - mean) scale + shift)), with mean, scale and shift [channels].
 
@@ -80,13 +73,13 @@ def _apply(chunk, chunks, x, mean, scale, shift, floor, seed, threshold, gain, o
             out[u, j] = h * gain if _kept(key, j, threshold) else 0
 
 
-@kernel
-def channel_sums(chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, totals):
+@kernel(_apply)
+def apply(chunks, x, mean, scale, shift, floor, seed, threshold, gain, out):
     for chunk in prange(chunks):
-        _channel_sums(np.intp(chunk), chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, totals)
+        _apply(np.intp(chunk), chunks, x, mean, scale, shift, floor, seed, threshold, gain, out)
 
 
-@njit(fastmath=FASTMATH)
+@body
 def _channel_sums(chunk, chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, totals):
     """The sums of dh and of dh (x - mean) rstd in every channel, [chunks, 2, channels]: dshift, dscale / rstd."""
     begin, end = _rows_of(x, chunk, chunks)
@@ -100,15 +93,13 @@ def _channel_sums(chunk, chunks, g, x, mean, rstd, scale, shift, floor, seed, th
             totals[chunk, 1, j] += dh * (away * rstd[j])
 
 
-@kernel
-def apply_backward(chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, level, tilt, dx):
+@kernel(_channel_sums)
+def channel_sums(chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, totals):
     for chunk in prange(chunks):
-        _apply_backward(
-            np.intp(chunk), chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, level, tilt, dx
-        )
+        _channel_sums(np.intp(chunk), chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, totals)
 
 
-@njit(fastmath=FASTMATH)
+@body
 def _apply_backward(chunk, chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, level, tilt, dx):
     """dx = scale (dh - level - tilt (x - mean) rstd); level and tilt are 0 where mean and rstd are constants."""
     begin, end = _rows_of(x, chunk, chunks)
@@ -121,7 +112,15 @@ def _apply_backward(chunk, chunks, g, x, mean, rstd, scale, shift, floor, seed, 
             dx[u, j] = scale[j] * (dh - level[j] - tilt[j] * (away * rstd[j]))
 
 
-@njit(fastmath=_SUMS)
+@kernel(_apply_backward)
+def apply_backward(chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, level, tilt, dx):
+    for chunk in prange(chunks):
+        _apply_backward(
+            np.intp(chunk), chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, level, tilt, dx
+        )
+
+
+@njit(fastmath=LANES)
 def _row_moments(x, u, eps):
     """The mean of a row and the inverse of its standard deviation."""
     channels = x.shape[1]
@@ -135,13 +134,7 @@ def _row_moments(x, u, eps):
     return mean, x.dtype.type(1) / np.sqrt(square / x.dtype.type(channels) + eps)
 
 
-@kernel
-def layer(chunks, x, scale, shift, eps, floor, seed, threshold, gain, out):
-    for chunk in prange(chunks):
-        _layer(np.intp(chunk), chunks, x, scale, shift, eps, floor, seed, threshold, gain, out)
-
-
-@njit(fastmath=FASTMATH)
+@body
 def _layer(chunk, chunks, x, scale, shift, eps, floor, seed, threshold, gain, out):
     """As ``apply``, with the moments of each row: layer normalization."""
     begin, end = _rows_of(x, chunk, chunks)
@@ -154,13 +147,25 @@ def _layer(chunk, chunks, x, scale, shift, eps, floor, seed, threshold, gain, ou
             out[u, j] = h * gain if _kept(key, j, threshold) else 0
 
 
-@kernel
-def layer_backward(chunks, g, x, scale, shift, eps, floor, seed, threshold, gain, dx, totals):
+@kernel(_layer)
+def layer(chunks, x, scale, shift, eps, floor, seed, threshold, gain, out):
     for chunk in prange(chunks):
-        _layer_backward(np.intp(chunk), chunks, g, x, scale, shift, eps, floor, seed, threshold, gain, dx, totals)
+        _layer(np.intp(chunk), chunks, x, scale, shift, eps, floor, seed, threshold, gain, out)
 
 
-@njit(fastmath=_SUMS)
+@njit(fastmath=LANES)
+def _row_means(push, unit):
+    """The means of push and of push times unit."""
+    level = push.dtype.type(0)
+    tilt = push.dtype.type(0)
+    for j in range(push.shape[0]):
+        level += push[j]
+        tilt += push[j] * unit[j]
+    share = push.dtype.type(1) / push.dtype.type(push.shape[0])
+    return level * share, tilt * share
+
+
+@body
 def _layer_backward(chunk, chunks, g, x, scale, shift, eps, floor, seed, threshold, gain, dx, totals):
     """dx, and the sums for dscale and dshift in every channel, [chunks, 2, channels]."""
     channels = x.shape[1]
@@ -170,8 +175,6 @@ def _layer_backward(chunk, chunks, g, x, scale, shift, eps, floor, seed, thresho
     for u in range(begin, end):
         key = _row_key(seed, u)
         mean, rstd = _row_moments(x, u, eps)
-        level = x.dtype.type(0)
-        tilt = x.dtype.type(0)
         for j in range(channels):
             unit[j] = (x[u, j] - mean) * rstd
             h = unit[j] * scale[j] + shift[j]
@@ -179,11 +182,13 @@ def _layer_backward(chunk, chunks, g, x, scale, shift, eps, floor, seed, thresho
         for j in range(channels):
             totals[chunk, 0, j] += push[j]
             totals[chunk, 1, j] += push[j] * unit[j]
-        for j in range(channels):
-            push[j] = push[j] * scale[j]
-            level += push[j]
-            tilt += push[j] * unit[j]
-        level /= x.dtype.type(channels)
-        tilt /= x.dtype.type(channels)
+            push[j] *= scale[j]
+        level, tilt = _row_means(push, unit)
         for j in range(channels):
             dx[u, j] = rstd * (push[j] - level - tilt * unit[j])
+
+
+@kernel(_layer_backward)
+def layer_backward(chunks, g, x, scale, shift, eps, floor, seed, threshold, gain, dx, totals):
+    for chunk in prange(chunks):
+        _layer_backward(np.intp(chunk), chunks, g, x, scale, shift, eps, floor, seed, threshold, gain, dx, totals)

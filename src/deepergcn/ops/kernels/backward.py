@@ -15,10 +15,10 @@ chunks to the same place, and the chunks' sums are added in their order, so that
 """
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numba.extending import overload
 
-from deepergcn.ops.kernels.compile import FASTMATH, kernel
+from deepergcn.ops.kernels.compile import FASTMATH, body, kernel
 from deepergcn.ops.kernels.intrinsics import prefetch_row, sum_rows, working_row
 from deepergcn.ops.kernels.maths import exp, log
 from deepergcn.ops.kernels.rows import (
@@ -36,13 +36,7 @@ _SUM, _EXTREMUM, _POWER_MEAN, _SOFTMAX = 1, 2, 3, 5
 _OPTIONS = {"fastmath": FASTMATH}
 
 
-@kernel
-def backward(chunks, rowptr, target, place, x, edge, floor, eps, rule, dx, tables, totals):
-    for chunk in prange(chunks):
-        _backward(np.intp(chunk), chunks, rowptr, target, place, x, edge, floor, eps, rule, dx, tables, totals)
-
-
-@njit(fastmath=FASTMATH)
+@body
 def _backward(chunk, chunks, rowptr, target, place, x, edge, floor, eps, rule, dx, tables, totals):
     """The gradients of one chunk of sources and their out-edges.
 
@@ -78,6 +72,12 @@ def _backward(chunk, chunks, rowptr, target, place, x, edge, floor, eps, rule, d
         for j in range(channels):
             dx[u, j] = acc[j]
     flush(sums, totals[chunk])
+
+
+@kernel(_backward)
+def backward(chunks, rowptr, target, place, x, edge, floor, eps, rule, dx, tables, totals):
+    for chunk in prange(chunks):
+        _backward(np.intp(chunk), chunks, rowptr, target, place, x, edge, floor, eps, rule, dx, tables, totals)
 
 
 def prefetch_target(rule, v):

@@ -12,6 +12,7 @@ import torch
 
 # Products and sums may fuse into one rounding. Nothing else is allowed: NaN and infinity stay what they are.
 FASTMATH = {"contract"}
+LANES = {*FASTMATH, "reassoc"}  # for sums over a row's channels, which may be taken in lanes
 
 _workqueue = threading.Lock()
 
@@ -33,29 +34,47 @@ def _cache_folder() -> Path | None:
 _FOLDER = _cache_folder()
 
 
-def kernel(function: Callable[..., None]) -> Callable[..., None]:
-    """Compile on first use, in parallel over the chunks of a ``prange``, and keep the machine code on disk.
+def body(function: Callable[..., None]) -> Any:
+    """What a kernel does for one chunk: ``function(chunk, chunks, ...)`` writes into the arrays that it is given."""
+    return _compile(function, parallel=False)
 
-    The number of threads is torch's. A kernel writes into the arrays that it is given and returns nothing.
+
+def kernel(one_chunk: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The kernel with this body: compiled on first use, its machine code kept on disk, on as many threads as torch has.
+
+    The decorated function goes over all chunks in a ``prange``. A single chunk, or a single thread, does not enter it:
+    on a busy machine the start of a parallel region can wait for milliseconds.
     """
+
+    def decorate(every_chunk: Callable[..., None]) -> Callable[..., None]:
+        in_parallel = _compile(every_chunk, parallel=True)
+
+        def launch(chunks: int, *arguments: Any) -> None:
+            threads = min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS)
+            if threads == 1 or chunks == 1:
+                for chunk in range(chunks):
+                    one_chunk(chunk, chunks, *arguments)
+                return
+            numba.set_num_threads(threads)
+            if _may_run_concurrently():
+                in_parallel(chunks, *arguments)
+            else:
+                with _workqueue:
+                    in_parallel(chunks, *arguments)
+
+        launch.__name__ = every_chunk.__name__
+        return launch
+
+    return decorate
+
+
+def _compile(function: Callable[..., None], parallel: bool) -> Any:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(_FOLDER) if _FOLDER else before
     try:
-        compiled = numba.njit(parallel=True, fastmath=FASTMATH, cache=_FOLDER is not None)(function)
+        return numba.njit(parallel=parallel, fastmath=FASTMATH, nogil=True, cache=_FOLDER is not None)(function)
     finally:
         numba.config.CACHE_DIR = before
-
-    def launch(*arguments: Any) -> None:
-        numba.set_num_threads(min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS))
-        if _may_run_concurrently():
-            compiled(*arguments)
-        else:
-            with _workqueue:
-                compiled(*arguments)
-
-    launch.__name__ = function.__name__
-    launch.__doc__ = function.__doc__
-    return launch
 
 
 def _may_run_concurrently() -> bool:

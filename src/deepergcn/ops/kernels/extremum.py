@@ -1,20 +1,14 @@
 """Max and min of the messages: messages that tie for it share the gradient evenly."""
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
-from deepergcn.ops.kernels.compile import FASTMATH, kernel
+from deepergcn.ops.kernels.compile import body, kernel
 from deepergcn.ops.kernels.intrinsics import prefetch_row, working_row
 from deepergcn.ops.kernels.rows import AHEAD, chunk_begin, load, message, prefetch_edge
 
 
-@kernel
-def forward(chunks, rowptr, source, place, x, edge, floor, eps, sign, out, ties):
-    for chunk in prange(chunks):
-        _forward(np.intp(chunk), chunks, rowptr, source, place, x, edge, floor, eps, sign, out, ties)
-
-
-@njit(fastmath=FASTMATH)
+@body
 def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, out, ties):
     """out = sign max(sign m) for every target, and the number of messages that reach it.
 
@@ -48,3 +42,9 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, ou
         for j in range(channels):
             out[v, j] = sign * top[j]
             ties[v, j] = count[j]
+
+
+@kernel(_forward)
+def forward(chunks, rowptr, source, place, x, edge, floor, eps, sign, out, ties):
+    for chunk in prange(chunks):
+        _forward(np.intp(chunk), chunks, rowptr, source, place, x, edge, floor, eps, sign, out, ties)

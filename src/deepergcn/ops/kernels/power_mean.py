@@ -8,23 +8,15 @@ The slope in p is a mean of terms that are never negative, so that it has no can
 """
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
-from deepergcn.ops.kernels.compile import FASTMATH, kernel
+from deepergcn.ops.kernels.compile import body, kernel
 from deepergcn.ops.kernels.intrinsics import prefetch_row, working_row, working_rows
 from deepergcn.ops.kernels.maths import excess, exp, exp_pair, log, log1p
 from deepergcn.ops.kernels.rows import AHEAD, chunk_begin, load, load_again, message, prefetch_edge
 
 
-@kernel
-def forward(chunks, rowptr, source, place, x, edge, floor, eps, sign, p, out, dominant, total, slope):
-    for chunk in prange(chunks):
-        _forward(
-            np.intp(chunk), chunks, rowptr, source, place, x, edge, floor, eps, sign, p, out, dominant, total, slope
-        )
-
-
-@njit(fastmath=FASTMATH)
+@body
 def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, p, out, dominant, total, slope):
     """out = m* exp(M) for every target.
 
@@ -99,3 +91,11 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, p,
                     Q[j] += away * away * excess(p[j] * away)
             for j in range(channels):
                 slope[v, j] = Q[j] * share
+
+
+@kernel(_forward)
+def forward(chunks, rowptr, source, place, x, edge, floor, eps, sign, p, out, dominant, total, slope):
+    for chunk in prange(chunks):
+        _forward(
+            np.intp(chunk), chunks, rowptr, source, place, x, edge, floor, eps, sign, p, out, dominant, total, slope
+        )

@@ -5,21 +5,15 @@ messages it made as long as they fit the cache, so that the second rarely makes 
 """
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
-from deepergcn.ops.kernels.compile import FASTMATH, kernel
+from deepergcn.ops.kernels.compile import body, kernel
 from deepergcn.ops.kernels.intrinsics import prefetch_row, working_row, working_rows
 from deepergcn.ops.kernels.maths import exp
 from deepergcn.ops.kernels.rows import AHEAD, chunk_begin, load, load_again, message, prefetch_edge
 
 
-@kernel
-def forward(chunks, rowptr, source, place, x, edge, floor, eps, sign, beta, out, dominant, total):
-    for chunk in prange(chunks):
-        _forward(np.intp(chunk), chunks, rowptr, source, place, x, edge, floor, eps, sign, beta, out, dominant, total)
-
-
-@njit(fastmath=FASTMATH)
+@body
 def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, beta, out, dominant, total):
     """out = A / S with S = sum w, A = sum w m, w = exp(beta (m - dominant)).
 
@@ -67,3 +61,9 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, be
             out[v, j] = A[j] / S[j]
             dominant[v, j] = top[j]
             total[v, j] = S[j]
+
+
+@kernel(_forward)
+def forward(chunks, rowptr, source, place, x, edge, floor, eps, sign, beta, out, dominant, total):
+    for chunk in prange(chunks):
+        _forward(np.intp(chunk), chunks, rowptr, source, place, x, edge, floor, eps, sign, beta, out, dominant, total)

@@ -10,23 +10,17 @@ The exponent is taken in float64, so that e has full float32 accuracy however fa
 """
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
-from deepergcn.ops.kernels.compile import FASTMATH, kernel
+from deepergcn.ops.kernels.compile import body, kernel
 from deepergcn.ops.kernels.intrinsics import prefetch_row, working_row
 from deepergcn.ops.kernels.maths import exp_of_double
 from deepergcn.ops.kernels.rows import AHEAD, chunk_begin, message
 
 
-@kernel
-def spread(chunks, x, low, high):
-    """The smallest and the largest x of every channel and chunk: ``low`` and ``high`` are [chunks, channels]."""
-    for chunk in prange(chunks):
-        _spread(np.intp(chunk), chunks, x, low, high)
-
-
-@njit(fastmath=FASTMATH)
+@body
 def _spread(chunk, chunks, x, low, high):
+    """The smallest and the largest x of every channel and chunk: ``low`` and ``high`` are [chunks, channels]."""
     channels = x.shape[1]
     least = working_row(x, channels)
     most = working_row(x, channels)
@@ -43,15 +37,15 @@ def _spread(chunk, chunks, x, low, high):
         high[chunk, j] = most[j]
 
 
-@kernel
-def exponentials(chunks, x, floor, eps, beta, shift, powers):
-    """powers = [e | e m], [sources, 2 channels]."""
+@kernel(_spread)
+def spread(chunks, x, low, high):
     for chunk in prange(chunks):
-        _exponentials(np.intp(chunk), chunks, x, floor, eps, beta, shift, powers)
+        _spread(np.intp(chunk), chunks, x, low, high)
 
 
-@njit(fastmath=FASTMATH)
+@body
 def _exponentials(chunk, chunks, x, floor, eps, beta, shift, powers):
+    """powers = [e | e m], [sources, 2 channels]."""
     channels = x.shape[1]
     for u in range(x.shape[0] * chunk // chunks, x.shape[0] * (chunk + 1) // chunks):
         for j in range(channels):
@@ -61,15 +55,15 @@ def _exponentials(chunk, chunks, x, floor, eps, beta, shift, powers):
             powers[u, channels + j] = e * m
 
 
-@kernel
-def forward(chunks, rowptr, source, powers, out, total):
-    """out = A / S and total = S for every target."""
+@kernel(_exponentials)
+def exponentials(chunks, x, floor, eps, beta, shift, powers):
     for chunk in prange(chunks):
-        _forward(np.intp(chunk), chunks, rowptr, source, powers, out, total)
+        _exponentials(np.intp(chunk), chunks, x, floor, eps, beta, shift, powers)
 
 
-@njit(fastmath=FASTMATH)
+@body
 def _forward(chunk, chunks, rowptr, source, powers, out, total):
+    """out = A / S and total = S for every target."""
     channels = out.shape[1]
     edges = source.shape[0]
     S = working_row(powers, channels)
@@ -93,18 +87,18 @@ def _forward(chunk, chunks, rowptr, source, powers, out, total):
             total[v, j] = S[j]
 
 
-@kernel
-def backward(chunks, rowptr, target, x, floor, eps, beta, slope, shift, shares, dx, totals):
+@kernel(_forward)
+def forward(chunks, rowptr, source, powers, out, total):
+    for chunk in prange(chunks):
+        _forward(np.intp(chunk), chunks, rowptr, source, powers, out, total)
+
+
+@body
+def _backward(chunk, chunks, rowptr, target, x, floor, eps, beta, slope, shift, shares, dx, totals):
     """dx for every source, and dbeta into ``totals`` [chunks, channels]; shares = [g / S | g out / S].
 
     ``slope`` is beta, 0 for the semi-gradient.
     """
-    for chunk in prange(chunks):
-        _backward(np.intp(chunk), chunks, rowptr, target, x, floor, eps, beta, slope, shift, shares, dx, totals)
-
-
-@njit(fastmath=FASTMATH)
-def _backward(chunk, chunks, rowptr, target, x, floor, eps, beta, slope, shift, shares, dx, totals):
     channels = x.shape[1]
     edges = target.shape[0]
     G = working_row(x, channels)
@@ -126,3 +120,9 @@ def _backward(chunk, chunks, rowptr, target, x, floor, eps, beta, slope, shift, 
             away = m * G[j] - H[j]
             totals[chunk, j] += np.float64(e * m) * away
             dx[u, j] = 0 if x[u, j] <= floor else e * (G[j] + slope[j] * away)
+
+
+@kernel(_backward)
+def backward(chunks, rowptr, target, x, floor, eps, beta, slope, shift, shares, dx, totals):
+    for chunk in prange(chunks):
+        _backward(np.intp(chunk), chunks, rowptr, target, x, floor, eps, beta, slope, shift, shares, dx, totals)

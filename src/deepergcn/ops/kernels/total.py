@@ -1,20 +1,14 @@
 """The sum of the messages; the mean is it over the degree."""
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
-from deepergcn.ops.kernels.compile import FASTMATH, kernel
+from deepergcn.ops.kernels.compile import body, kernel
 from deepergcn.ops.kernels.intrinsics import prefetch_row, working_row
 from deepergcn.ops.kernels.rows import AHEAD, chunk_begin, load, message, prefetch_edge
 
 
-@kernel
-def forward(chunks, rowptr, source, place, x, edge, floor, eps, out):
-    for chunk in prange(chunks):
-        _forward(np.intp(chunk), chunks, rowptr, source, place, x, edge, floor, eps, out)
-
-
-@njit(fastmath=FASTMATH)
+@body
 def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, out):
     """out = sum m for every target."""
     channels = x.shape[1]
@@ -33,3 +27,9 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, out):
                 acc[j] += message(h[j], floor, eps)
         for j in range(channels):
             out[v, j] = acc[j]
+
+
+@kernel(_forward)
+def forward(chunks, rowptr, source, place, x, edge, floor, eps, out):
+    for chunk in prange(chunks):
+        _forward(np.intp(chunk), chunks, rowptr, source, place, x, edge, floor, eps, out)
