@@ -1,0 +1,123 @@
+"""From a user's own file to predictions, as typed: bad rows, gaps, strange columns, and answers to mistakes."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from deepergcn.training.run import Run
+from tests.cli.program import Program
+from tests.training.trained import make_run, molecule_file, small_recipe, table_files, write_lines
+
+SMALL = ("--set", "model.num_layers=2", "--set", "model.hidden_channels=8", "--epochs", 2)
+
+
+@pytest.fixture
+def deepergcn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Program:
+    monkeypatch.setenv("DEEPERGCN_DATA", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+    return Program(monkeypatch, capsys)
+
+
+def strange_molecules(path: Path) -> Path:
+    """60 molecules: a byte order mark, a quoted header, an empty column, gaps in the targets, rows of nonsense."""
+    with path.open("w", newline="", encoding="utf-8-sig") as file:
+        writer = csv.writer(file)
+        writer.writerow(["Compound, №", "My SMILES", "activity (µM)", "", "note"])
+        for i in range(60):
+            smiles = "C" * (i % 9 + 1) + ("O" if i % 2 else "N")
+            activity = ("inactive", "active")[i % 2]
+            writer.writerow([f"c {i}", smiles, activity, "", 'said "so"\non two lines'])
+        writer.writerow(["bad 1", "not a molecule", "active", "", ""])
+        writer.writerow(["bad 2", "", "active", "", ""])
+        writer.writerow(["bad 3", "C(C)(C)(C)(C)C", "inactive", "", ""])
+        writer.writerow(["gap 1", "CCCl", "", "", ""])
+        writer.writerow(["gap 2", "CCBr", "NA", "", ""])
+    return path
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_file_with_bad_rows_gaps_and_strange_columns(deepergcn: Program, tmp_path: Path) -> None:
+    mine = strange_molecules(tmp_path / "my molecules.csv")
+    columns = ("--smiles-column", "My SMILES", "--target", "activity (µM)")
+    trained = deepergcn("train", "--molecules", mine, *columns, "--out", "run", *SMALL)
+    assert trained.code == 0, trained.err
+    assert "test rocauc" in trained.out
+    run = Run.open(tmp_path / "run")
+    assert run.info.source["labels"]["classes"] == [["active", "inactive"]]
+    assert [row[0] for row in run.info.source["skipped"]] == [61, 62, 63]
+
+    predicted = deepergcn("predict", "run", mine, "--id-column", "Compound, №", "-o", "out.csv", "--skipped", "bad.csv")
+    assert predicted.code == 0, predicted.err
+    assert predicted.out == "out.csv: 65 rows, of which 3 could not be read and are empty: row 61, 62, 63\n"
+    rows = read(tmp_path / "out.csv")
+    assert [row["id"] for row in rows] == [*(f"c {i}" for i in range(60)), "bad 1", "bad 2", "bad 3", "gap 1", "gap 2"]
+    for number, row in enumerate(rows, start=1):
+        if number in (61, 62, 63):
+            assert row["class"] == row["score"] == ""
+        else:
+            assert row["class"] == ("inactive" if float(row["score"]) > 0.5 else "active")
+    assert [row["row"] for row in read(tmp_path / "bad.csv")] == ["61", "62", "63"]
+
+    shown = deepergcn("evaluate", "run", "--split", "test", "--json")
+    assert json.loads(shown.out)["test"] == run.summary().test_score  # type: ignore[union-attr]
+    sample = deepergcn("predict", "run", "run/sample.csv", "--id-column", "name", "-o", "sample.csv")
+    assert sample.out == "sample.csv: 10 rows\n"
+
+
+def test_tables_of_nodes_and_edges(deepergcn: Program, tmp_path: Path) -> None:
+    nodes, edges = table_files(tmp_path)
+    trained = deepergcn("train", "--nodes", nodes, "--edges", edges, "--label", "y", "--out", "run", *SMALL)
+    assert trained.code == 0, trained.err
+    predicted = deepergcn("predict", "run", nodes, "--edges", edges, "-o", "out.csv")
+    assert predicted.code == 0, predicted.err
+    rows = read(tmp_path / "out.csv")
+    assert [row["id"] for row in rows] == [f"n{i}" for i in range(15)]
+    assert {row["class"] for row in rows} <= {"a", "b", "c"}
+    embedded = deepergcn("embed", "run", nodes, "--edges", edges, "-o", "out.npz")
+    assert embedded.out == "out.npz: 15 rows of 8 channels\n"
+    with np.load(tmp_path / "out.npz", allow_pickle=False) as arrays:
+        assert arrays["embedding"].shape == (15, 8)
+
+
+MISTAKES = {
+    "no such run": (["predict", "nowhere", "classes.csv", "-o", "o.csv"], ("nowhere", "no such run directory")),
+    "a folder that is no run": (["evaluate", "."], ("run.json", "expected")),
+    "a file that is no model": (["evaluate", "classes.csv"], ("classes.csv", "is not a safetensors file")),
+    "no such input": (["predict", "run", "none.csv", "-o", "o.csv"], ("none.csv", "no such file")),
+    "an input of another kind": (["predict", "run", "notes.txt", "-o", "o.csv"], ("notes.txt", "is not a dataset")),
+    "no such column": (["predict", "run", "classes.csv", "--smiles-column", "x", "-o", "o.csv"], ("'x'", "'smiles'")),
+    "no such id": (["embed", "run", "classes.csv", "--id-column", "key", "-o", "o.npz"], ("'key'", "'name'")),
+    "an unknown output": (["predict", "run", "classes.csv", "-o", "o.xls"], ("o.xls", ".csv or .parquet")),
+    "an unknown embedding": (["embed", "run", "classes.csv", "-o", "o.csv"], ("o.csv", ".npz or .parquet")),
+    "no folder for the output": (["predict", "run", "classes.csv", "-o", "no/o.csv"], ("no/o.csv", "does not exist")),
+    "an unknown split": (["evaluate", "run", "--split", "holdout"], ("'holdout'", "train, valid, test")),
+    "no molecules to train on": (["train", "--molecules", "none.csv", "--target", "y"], ("none.csv", "no such file")),
+    "no such target": (["train", "--molecules", "classes.csv", "--target", "y"], ("'y'", "'target'")),
+    "no target": (["train", "--molecules", "classes.csv"], ("--target",)),
+    "no such recipe": (["train", "solubilty"], ("solubilty", "solubility")),
+    "no such key": (["train", "--set", "model.layers=3"], ("model.layers", "num_layers")),
+    "a wrong value": (["train", "--set", "model.num_layers=many"], ("model.num_layers", "'many'")),
+    "no run to resume": (["train", "--out", "never", "--resume"], ("never", "nothing to resume")),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_has_one_line_for_an_answer(deepergcn: Program, tmp_path: Path, mistake: str) -> None:
+    make_run(tmp_path, small_recipe(molecule_file(tmp_path), targets=["target"]))
+    write_lines(tmp_path / "notes.txt", "smiles", "CCO")
+    arguments, words = MISTAKES[mistake]
+    answer = deepergcn(*arguments)
+    assert answer.code == 2
+    assert answer.out == ""
+    assert answer.err.startswith("error: ")
+    assert answer.err.count("\n") == 1
+    for word in words:
+        assert word in answer.err
+    assert not list(tmp_path.glob("o.*"))
