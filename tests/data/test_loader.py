@@ -143,3 +143,12 @@ def test_network_runs_on_a_batch() -> None:
 def test_wrong_arguments(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         GraphLoader(two_molecules(), **options)
+
+
+@pytest.mark.parametrize(
+    ("graphs", "message"),
+    [([], "graphs are none"), ([0, 2], "graphs are from 0 to 2; expected 0 to 1"), ([-1], "graphs are from -1 to -1")],
+)
+def test_graphs_that_are_not_there(graphs: list[int], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        GraphLoader(two_molecules()).collate(graphs)

@@ -188,6 +188,8 @@ def test_item_without_output_has_no_mean() -> None:
         mean.add(torch.tensor([0, 1]), torch.zeros(2))
     with pytest.raises(InputError, match=r"outputs have the shape \[1, 2\]; expected \[1, 1\]"):
         mean.add(torch.tensor([0]), torch.zeros(1, 2))
+    with pytest.raises(InputError, match="items are from 3 to 3; expected 0 to 2"):
+        mean.add(torch.tensor([3]), torch.zeros(1, 1))
 
 
 @pytest.mark.parametrize("parts", [0, 5])
@@ -208,3 +210,5 @@ def test_wrong_assignment() -> None:
         list(induced(one_network(), torch.zeros(3, dtype=torch.int64)))
     with pytest.raises(InputError, match="part_of has parts from -1 on; expected 0"):
         list(induced(one_network(), torch.tensor([0, 1, -1, 0])))
+    with pytest.raises(InputError, match="wanted are parts from 0 to 2; expected 0 to 1"):
+        list(induced(one_network(), torch.tensor([0, 1, 1, 0]), [0, 2]))

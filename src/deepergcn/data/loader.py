@@ -83,6 +83,9 @@ class GraphLoader:
         """The batch of these graphs, in this order."""
         dataset, nodes, edges = self.dataset, self._nodes, self._edges
         chosen = np.ascontiguousarray(graphs, dtype=np.int64)
+        if not len(chosen):
+            raise InputError("graphs are none; expected at least one for a batch")
+        _check_range(chosen, len(dataset))
         ptr = np.zeros(len(chosen) + 1, dtype=np.int64)
         np.cumsum(nodes[chosen + 1] - nodes[chosen], out=ptr[1:])
         num_nodes = int(ptr[-1])
@@ -120,8 +123,12 @@ class GraphLoader:
 def _checked(graphs: Tensor, dataset: Dataset) -> Tensor:
     if graphs.dtype != torch.int64 or graphs.ndim != 1:
         raise InputError(f"graphs are {graphs.dtype} {list(graphs.shape)}; expected int64 numbers of graphs")
-    if len(graphs) and not 0 <= int(graphs.min()) <= int(graphs.max()) < len(dataset):
-        raise InputError(
-            f"graphs are from {int(graphs.min())} to {int(graphs.max())}; expected 0 to {len(dataset) - 1}"
-        )
+    if len(graphs):
+        _check_range(graphs.numpy(), len(dataset))
     return graphs
+
+
+def _check_range(graphs: Ints, count: int) -> None:
+    low, high = int(graphs.min()), int(graphs.max())
+    if low < 0 or high >= count:
+        raise InputError(f"graphs are from {low} to {high}; expected 0 to {count - 1}")

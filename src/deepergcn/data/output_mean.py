@@ -25,6 +25,8 @@ class OutputMean:
             raise InputError(
                 f"outputs have the shape {list(outputs.shape)}; expected [{len(item)}, {width or 'outputs'}]"
             )
+        if len(item) and not 0 <= int(item.min()) <= int(item.max()) < self.items:
+            raise InputError(f"items are from {int(item.min())} to {int(item.max())}; expected 0 to {self.items - 1}")
         outputs, item = outputs.detach().float().cpu(), item.cpu()
         if not width:
             self.total = outputs.new_zeros(self.items, outputs.shape[1])

@@ -35,13 +35,16 @@ def induced(dataset: Dataset, part_of: Tensor, wanted: Sequence[int] | None = No
     if int(part_of.min()) < 0:
         raise InputError(f"part_of has parts from {int(part_of.min())} on; expected 0")
     parts = int(part_of.max()) + 1
+    chosen = range(parts) if wanted is None else wanted
+    if chosen and not 0 <= min(chosen) <= max(chosen) < parts:
+        raise InputError(f"wanted are parts from {min(chosen)} to {max(chosen)}; expected 0 to {parts - 1}")
     narrow: npt.NDArray[Any] = part_of.numpy().astype(np.uint8 if parts <= 256 else np.int32)
     edges, edge_start = _inside(dataset.edge_index.numpy(), narrow, parts)
     nodes = np.argsort(narrow, kind="stable")
     node_start = np.concatenate(([0], np.cumsum(np.bincount(narrow, minlength=parts))))
     local = np.empty(dataset.num_nodes, dtype=np.int32)
     local[nodes] = np.arange(dataset.num_nodes) - np.repeat(node_start[:-1], np.diff(node_start))
-    for part in range(parts) if wanted is None else wanted:
+    for part in chosen:
         yield _subgraph(
             dataset,
             nodes[node_start[part] : node_start[part + 1]],
