@@ -8,6 +8,7 @@ import torch
 
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.task import Task
+from deepergcn.ops import Adjacency
 
 
 def two_molecules(**changes: Any) -> Dataset:
@@ -54,6 +55,12 @@ def assert_same(a: Dataset, b: Dataset) -> None:
         if field.name != "digest":
             left, right = getattr(a, field.name), getattr(b, field.name)
             _assert_equal(left, right, field.name)
+
+
+def assert_same_structure(a: Adjacency, b: Adjacency) -> None:
+    """The two structures are equal in every field, types of numbers included."""
+    for field in dataclasses.fields(Adjacency):
+        _assert_equal(getattr(a, field.name), getattr(b, field.name), field.name)
 
 
 def _assert_equal(left: Any, right: Any, name: str) -> None:

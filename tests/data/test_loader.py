@@ -13,7 +13,7 @@ from deepergcn.data import Dataset, GraphLoader
 from deepergcn.errors import InputError
 from deepergcn.nn import DeeperGCN
 from deepergcn.ops import Adjacency
-from tests.data.examples import one_network, two_molecules
+from tests.data.examples import assert_same_structure, one_network, two_molecules
 from tests.data.generated import datasets
 
 
@@ -59,12 +59,7 @@ def test_batch_is_that_of_pyg(dataset: Dataset, seed: int) -> None:
 @given(datasets())
 def test_adjacency_is_that_of_the_edges(dataset: Dataset) -> None:
     batch = GraphLoader(dataset).collate(range(len(dataset)))
-    expected = Adjacency.from_edge_index(batch.edge_index, batch.num_nodes)
-    assert (batch.adjacency.num_sources, batch.adjacency.num_targets) == (batch.num_nodes, batch.num_nodes)
-    for name in ("rowptr", "source", "edge", "rowptr_t", "target", "edge_t"):
-        found, wanted = getattr(batch.adjacency, name), getattr(expected, name)
-        assert found.dtype == wanted.dtype
-        assert torch.equal(found, wanted), name
+    assert_same_structure(batch.adjacency, Adjacency.from_edge_index(batch.edge_index, batch.num_nodes))
 
 
 @given(st.integers(1, 30), st.integers(1, 7), st.integers(1, 4), st.booleans(), st.booleans())

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from deepergcn.data.structure import symmetric_adjacency
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 from deepergcn.ops import Adjacency
@@ -149,8 +150,9 @@ class Dataset:
 
     @cached_property
     def _adjacency(self) -> Adjacency:
-        edge_index, _ = directed(self.edge_index, None, symmetric=self.symmetric)
-        return Adjacency.from_edge_index(edge_index, self.num_nodes)
+        if self.symmetric:
+            return symmetric_adjacency(self.edge_index, self.num_nodes)
+        return Adjacency.from_edge_index(self.edge_index, self.num_nodes)
 
     def replace(self, **changes: Any) -> "Dataset":
         """A copy with some fields changed, checked again; the other arrays are shared."""

@@ -137,26 +137,27 @@ def collate_nodes(
 
 @compiled
 def order_pairs(edge_index: Array, rowptr: Array, source: Array, edge: Array, edge_t: Array) -> None:
-    """The two orders of an ``Adjacency`` whose edges are pairs 2i: u -> v, 2i + 1: v -> u.
+    """The two orders of an ``Adjacency`` where edge i stands for 2i: u -> v and 2i + 1: v -> u.
 
     Every node has as many out-edges as in-edges, to and from the same nodes in the same order: one counting sort is
     enough, and ``rowptr`` and ``source`` are also those of the transpose. ``rowptr`` comes in with zeros.
     """
     nodes = len(rowptr) - 1
-    for e in range(edge_index.shape[1]):
-        rowptr[edge_index[1, e] + 1] += 1
+    for i in range(edge_index.shape[1]):
+        rowptr[edge_index[0, i] + 1] += 1
+        rowptr[edge_index[1, i] + 1] += 1
     for v in range(nodes):
         rowptr[v + 1] += rowptr[v]
     place = rowptr[:nodes].copy()
-    for e in range(0, edge_index.shape[1], 2):
-        u, v = edge_index[0, e], edge_index[1, e]
+    for i in range(edge_index.shape[1]):
+        u, v = edge_index[0, i], edge_index[1, i]
         at_v = place[v]
         place[v] += 1
         at_u = place[u]
         place[u] += 1
         source[at_v], source[at_u] = u, v
-        edge[at_v], edge[at_u] = e, e + 1
+        edge[at_v], edge[at_u] = 2 * i, 2 * i + 1
         if u == v:
-            edge_t[at_v], edge_t[at_u] = e, e + 1
+            edge_t[at_v], edge_t[at_u] = 2 * i, 2 * i + 1
         else:
-            edge_t[at_v], edge_t[at_u] = e + 1, e
+            edge_t[at_v], edge_t[at_u] = 2 * i + 1, 2 * i
