@@ -120,6 +120,15 @@ def test_categorical_encoders_name_what_is_wrong(categories: list[list[float]], 
         CategoricalEncoder((5, 6, 2), 16)(torch.tensor(categories))
 
 
+@pytest.mark.parametrize(
+    "below",
+    [AffineEncoder(3, 16)(torch.rand(5, 3)), Dense(torch.rand(5, 16)), Table(torch.zeros(5), torch.rand(4, 16))],
+)
+def test_a_layers_encoder_must_fit_the_shared_one(below: object) -> None:
+    with pytest.raises(InputError, match="edge_encoder: expected an edge term of 8 channels, got 16"):
+        AffineEncoder(8, 4)(below)
+
+
 def test_categorical_encoders_do_not_take_real_features() -> None:
     with pytest.raises(InputError, match="edge_attr: expected integers or numbered categories, got Dense"):
         CategoricalEncoder((5,), 4)(Dense(torch.rand(3, 4)))

@@ -160,6 +160,14 @@ def test_a_whole_model_runs_unchanged_around_the_converted_modules() -> None:
     assert isinstance(ours.get_submodule("layers.1.conv"), GENConv)
 
 
+def test_a_module_in_two_places_stays_one() -> None:
+    layer = pyg.DeepGCNLayer(make(), nn.LayerNorm(8).double(), nn.ReLU())
+    theirs = nn.ModuleList([layer, layer, pyg.DeepGCNLayer(layer.conv, nn.LayerNorm(8).double(), nn.ReLU())])
+    ours = from_pyg(theirs)
+    assert ours.get_submodule("0") is ours.get_submodule("1")
+    assert ours.get_submodule("2.conv") is ours.get_submodule("0.conv")
+
+
 def test_aggregations_inside_other_convolutions() -> None:
     torch.manual_seed(0)
     theirs = pyg.SAGEConv(8, 8, aggr=pyg.SoftmaxAggregation(learn=True)).double()

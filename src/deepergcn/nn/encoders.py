@@ -62,26 +62,30 @@ class AffineEncoder(EdgeEncoder):
             raise InputError(f"edge_encoder: expected a width of at least 1, got {in_channels}")
         self.linear = nn.Linear(in_channels, out_channels, bias=bias)
 
-    def prepare(self, edge: EdgeInput) -> EdgeInput:
-        if isinstance(edge, Categories):
-            raise InputError("edge_attr: expected floating-point features, got categories")
-        if isinstance(edge, Tensor):
-            width = self.linear.in_features
-            if edge.dim() != 2 or edge.shape[1] != width or not edge.is_floating_point():
-                raise InputError(
-                    f"edge_attr: expected a floating-point tensor [edges, {width}], got {edge.dtype} {list(edge.shape)}"
-                )
+    def prepare(self, edge: EdgeInput) -> Tensor | EdgeTerm:
+        width = self.linear.in_features
+        match edge:
+            case Categories():
+                raise InputError("edge_attr: expected floating-point features, got categories")
+            case Tensor():
+                if edge.dim() != 2 or edge.shape[1] != width or not edge.is_floating_point():
+                    raise InputError(
+                        f"edge_attr: expected a floating-point tensor [edges, {width}], "
+                        f"got {edge.dtype} {list(edge.shape)}"
+                    )
+            case Affine(weight=below) if below.shape[0] != width:
+                raise InputError(f"edge_encoder: expected an edge term of {width} channels, got {below.shape[0]}")
+            case Table(table=below) | Dense(features=below) if below.shape[1] != width:
+                raise InputError(f"edge_encoder: expected an edge term of {width} channels, got {below.shape[1]}")
         return edge
 
     def forward(self, edge: EdgeInput) -> EdgeTerm:
         edge = self.prepare(edge)
-        if isinstance(edge, Tensor):
-            if edge.shape[1] > WIDEST_AFFINE:
-                return Dense(self.linear(edge))
-            return Affine(edge, self.linear.weight, self.linear.bias)
-        if isinstance(edge, Categories):
-            raise InputError("edge_attr: expected floating-point features, got categories")
-        return edge.linear(self.linear.weight, self.linear.bias)
+        if not isinstance(edge, Tensor):
+            return edge.linear(self.linear.weight, self.linear.bias)
+        if edge.shape[1] > WIDEST_AFFINE:
+            return Dense(self.linear(edge))
+        return Affine(edge, self.linear.weight, self.linear.bias)
 
 
 class CategoricalEncoder(EdgeEncoder):
@@ -108,7 +112,7 @@ class CategoricalEncoder(EdgeEncoder):
             every = torch.tensor(list(itertools.product(*map(range, self.tables.sizes))))
         self.register_buffer("combinations", every, persistent=False)
 
-    def prepare(self, edge: EdgeInput) -> EdgeInput:
+    def prepare(self, edge: EdgeInput) -> Categories:
         """Number the combinations: as a number of mixed radix where the table has them all, else those that occur."""
         if isinstance(edge, Categories):
             return edge
@@ -123,9 +127,8 @@ class CategoricalEncoder(EdgeEncoder):
         return Categories(codes.int(), distinct[:, None] // self.strides % sizes)
 
     def forward(self, edge: EdgeInput) -> EdgeTerm:
-        edge = self.prepare(edge)
-        assert isinstance(edge, Categories)
-        return Table(edge.codes, self.tables.lookup(edge.rows))
+        codes, rows = self.prepare(edge)
+        return Table(codes, self.tables.lookup(rows))
 
 
 EdgeEncoderSpec = int | Sequence[int] | EdgeEncoder | None

@@ -30,7 +30,7 @@ def from_pyg(module: nn.Module) -> nn.Module:
     The results are PyG's, except that the power mean has no clamps, that a convolution with an edge encoder asks for
     edge features, and that layers recompute activations the non-reentrant way.
     """
-    return _convert(copy.deepcopy(module), type(module).__name__)
+    return _convert(copy.deepcopy(module), type(module).__name__, {})
 
 
 class IndexedAggregation(nn.Module):
@@ -68,19 +68,29 @@ def grouping(x: Tensor, index: Tensor | None, ptr: Tensor | None, dim_size: int 
     return cached_grouping(index, dim_size)
 
 
-def _convert(module: nn.Module, path: str) -> nn.Module:
+_Done = dict[nn.Module, nn.Module]
+"""What each module has become, so that one that stands in two places stays one."""
+
+
+def _convert(module: nn.Module, path: str, done: _Done) -> nn.Module:
+    if module not in done:
+        done[module] = _converted(module, path, done)
+    return done[module]
+
+
+def _converted(module: nn.Module, path: str, done: _Done) -> nn.Module:
     for theirs, convert in _CONVERTERS.items():
         if isinstance(module, theirs):
             if type(module) is not theirs:
                 raise InputError(f"{path}: {type(module).__name__} changes {theirs.__name__} and has no equal here")
-            return convert(module, path).train(module.training)
+            return convert(module, path, done).train(module.training)
     for name, child in module._modules.items():
         if child is not None:
-            module._modules[name] = _convert(child, f"{path}.{name}")
+            module._modules[name] = _convert(child, f"{path}.{name}", done)
     return module
 
 
-def _gen_conv(theirs: Any, path: str) -> nn.Module:
+def _gen_conv(theirs: Any, path: str, done: _Done) -> nn.Module:
     if theirs.flow != "source_to_target" or theirs.node_dim != -2:
         raise InputError(f"{path}: expected messages from source to target, nodes in rows; got flow={theirs.flow!r}")
     if any(isinstance(p, nn.UninitializedParameter) for p in theirs.parameters()):
@@ -97,7 +107,7 @@ def _gen_conv(theirs: Any, path: str) -> nn.Module:
             out_channels if target is None else target.in_channels,
         ),
         out_channels,
-        aggr=_aggregation(theirs.aggr_module, path).aggregation,
+        aggr=_aggregation(theirs.aggr_module, path, done).aggregation,
         msg_norm=hasattr(theirs, "msg_norm"),
         mlp_layers=len(linears),
         expansion=linears[0].out_channels // out_channels,
@@ -107,7 +117,7 @@ def _gen_conv(theirs: Any, path: str) -> nn.Module:
         eps=theirs.eps,
     )
     if ours.msg_norm is not None:
-        ours.msg_norm = _message_norm(theirs.msg_norm, path)
+        ours.msg_norm = _message_norm(theirs.msg_norm, path, done)
     pairs: list[tuple[nn.Module | None, Any]] = [(ours.source_projection, source), (ours.target_projection, target)]
     if isinstance(ours.edge_encoder, AffineEncoder):
         pairs.append((ours.edge_encoder.linear, edge))
@@ -142,26 +152,26 @@ def _copy_state(ours: nn.Module, theirs: Any) -> None:
             setattr(ours, name, getattr(theirs, name))
 
 
-def _deep_gcn_layer(theirs: Any, path: str) -> nn.Module:
+def _deep_gcn_layer(theirs: Any, path: str, done: _Done) -> nn.Module:
     if theirs.act is not None and type(theirs.act) is not nn.ReLU:
         raise InputError(f"{path}: expected ReLU or no activation, got {theirs.act}")
     return block_class(theirs.block)(
-        _convert(theirs.conv, f"{path}.conv"),
-        None if theirs.norm is None else _convert(theirs.norm, f"{path}.norm"),
+        _convert(theirs.conv, f"{path}.conv", done),
+        None if theirs.norm is None else _convert(theirs.norm, f"{path}.norm", done),
         dropout=theirs.dropout,
         relu=theirs.act is not None,
         checkpoint=theirs.ckpt_grad,
     )
 
 
-def _message_norm(theirs: Any, path: str) -> MessageNorm:
+def _message_norm(theirs: Any, path: str, done: _Done) -> MessageNorm:
     ours = MessageNorm(learn_s=theirs.scale.requires_grad, s=theirs.scale.item())
     if theirs.scale.requires_grad:
         ours.s = _scalar(theirs.scale)
     return ours
 
 
-def _aggregation(theirs: Any, path: str) -> IndexedAggregation:
+def _aggregation(theirs: Any, path: str, done: _Done) -> IndexedAggregation:
     ours: aggregators.Aggregation
     match theirs:
         case pyg.SoftmaxAggregation():
@@ -198,7 +208,7 @@ _PLAIN: dict[type, type[aggregators.Aggregation]] = {
     pyg.MinAggregation: aggregators.MinAggregation,
 }
 
-_CONVERTERS: dict[type, Callable[[Any, str], nn.Module]] = {
+_CONVERTERS: dict[type, Callable[[Any, str, _Done], nn.Module]] = {
     pyg.GENConv: _gen_conv,
     pyg.DeepGCNLayer: _deep_gcn_layer,
     pyg.MessageNorm: _message_norm,
