@@ -197,16 +197,19 @@ def neighbourhood(
     edge_index: Array,
     edge_attr: Array,
 ) -> None:
-    """One graph: a ring of modules, of which ``types`` gives the types, and its edges in order.
+    """One graph of at least three nodes: a ring of modules, of which ``types`` gives the types, and its edges in order.
 
-    A node is of its module's type, but with the probability ``stray`` of any. The type of either end adds ``gain`` to
-    the logit of the channel of the same number.
+    ``shares`` are the cumulative shares of edges to near and to farther places; the rest goes anywhere. A node is of
+    its module's type, but with the probability ``stray`` of any. The type of either end adds ``gain`` to the logit of
+    the channel of the same number.
     """
     edges, channels = edge_attr.shape
     ends, type_of, name = np.empty(nodes), np.empty(nodes, dtype=np.int64), np.arange(nodes)
     total, c = 0.0, 0
     for u in range(nodes):
-        total += np.exp(0.8 * (draw(key, c) + draw(key, c + 1) + draw(key, c + 2) + draw(key, c + 3) - 2.0) * 1.732)
+        # Four uniform numbers make nearly a normal one, and its exponential a weight with a heavy tail.
+        normal = (draw(key, c) + draw(key, c + 1) + draw(key, c + 2) + draw(key, c + 3) - 2.0) * np.sqrt(3.0)
+        total += np.exp(0.8 * normal)
         ends[u] = total
         module = u * len(types) // nodes
         type_of[u] = int(draw(key, c + 4) * channels) if draw(key, c + 5) < stray else types[module]
@@ -214,15 +217,14 @@ def neighbourhood(
         name[u], name[other] = name[other], name[u]
         c += 7
 
+    # From here on by name; the ring itself is closed by edges.
     linked = np.zeros((nodes, nodes), dtype=np.bool_)
-    place = np.empty(nodes)
-    kind_of = np.empty(nodes, dtype=np.int64)
+    place, named_type = np.empty(nodes), np.empty(nodes, dtype=np.int64)
     for u in range(nodes):
         a, b = name[u], name[(u + 1) % nodes]
         linked[min(a, b), max(a, b)] = True
-        place[a] = ends[u]
-        kind_of[a] = type_of[u]
-    count = nodes if nodes > 2 else nodes - 1
+        place[a], named_type[a] = ends[u], type_of[u]
+    count = nodes
     reach = total / len(types) / 2.0
     while count < edges:
         x = draw(key, c) * total
@@ -250,7 +252,7 @@ def neighbourhood(
                 apart = abs(place[a] - place[b])
                 near = np.exp(-min(apart, total - apart) / (2.0 * reach))
                 for j in range(channels):
-                    logits[j] = bias[j] + (gain if kind_of[a] == j else 0.0) + (gain if kind_of[b] == j else 0.0)
+                    logits[j] = bias[j] + (gain if named_type[a] == j else 0.0) + (gain if named_type[b] == j else 0.0)
                 evidence(key, c, logits, near, edge_attr[i])
                 c += 2 * channels
                 i += 1
