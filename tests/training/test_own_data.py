@@ -24,7 +24,7 @@ def test_a_balanced_binary_file(tmp_path: Path) -> None:
     path = molecules(tmp_path, [f"{'C' * (i % 30 + 1)}O,{i % 2}" for i in range(200)])
     found = settings(molecule_settings(path, targets="activity", root=tmp_path))
     assert found["data.source"] == str(path.resolve())
-    assert found["data.options"] == {"targets": ["activity"], "metric": "rocauc"}
+    assert found["data.options"] == {"targets": ["activity"]}
     assert found["loss.balance"] is False
     assert found["training.batch_size"] == 32
     assert found["training.epochs"] == 200
@@ -45,7 +45,6 @@ def test_numbers_are_a_regression_whose_scales_count_alike(tmp_path: Path) -> No
     rows = [f"{'C' * (i + 1)}O,{i * 10.5},{i * 0.01 + 0.001}" for i in range(20)]
     path = molecules(tmp_path, rows, header="Smiles,melting point,density")
     found = settings(molecule_settings(path, targets=["melting point", "density"], root=tmp_path))
-    assert found["data.options"]["metric"] == "rmse"
     assert found["loss.balance"] is True
 
 
@@ -86,7 +85,6 @@ def test_tables_leave_out_columns_that_are_no_features(
     found = settings(table_settings(nodes, edges, label="y", root=tmp_path))
     assert found["data.options"]["features"] == ["weight", "colour"]
     assert found["data.options"]["edge_features"] == []
-    assert found["data.options"]["metric"] == "accuracy"
     assert (found["data.source"], found["data.edges"]) == (str(nodes.resolve()), str(edges.resolve()))
     assert found["training.partitions"] == 1
     assert "column 'remark' is left out of the features: it has 150 different texts" in caplog.text

@@ -55,7 +55,7 @@ def molecule_settings(
     options: dict[str, Any] = {"targets": columns, "smiles_column": smiles_column, "id_column": id_column}
     options = {name: value for name, value in options.items() if value is not None}
     dataset = read_molecules(path, root=root, **options)
-    task, found = _found(path, dataset, "molecules")
+    metric, found = _found(path, dataset, "molecules")
     train = len(dataset.split["train"])
     batch_size = next(size for most, size in _BATCHES if train <= most)
     fewest, most = _EPOCHS
@@ -63,7 +63,7 @@ def molecule_settings(
     return _as_settings(
         {
             "data.source": str(Path(path).resolve()),
-            "data.options": options | {"metric": task.metric},
+            "data.options": options | metric,
             **found,
             "training.epochs": epochs,
             "training.batch_size": batch_size,
@@ -108,12 +108,12 @@ def table_settings(
         "standardize": True,
     }
     dataset = read_tables(node_file, edge_file, root=root, **options)
-    task, found = _found(nodes, dataset, "nodes")
+    metric, found = _found(nodes, dataset, "nodes")
     return _as_settings(
         {
             "data.source": str(node_file.resolve()),
             "data.edges": str(edge_file.resolve()),
-            "data.options": options | {"metric": task.metric},
+            "data.options": options | metric,
             "data.transforms": _transforms(dataset),
             **found,
             "training.partitions": math.ceil(dataset.num_nodes / _NODES_IN_MEMORY),
@@ -121,8 +121,8 @@ def table_settings(
     )
 
 
-def _found(path: str | Path, dataset: Dataset, items: str) -> tuple[Task, dict[str, Any]]:
-    """The task with a metric that every part can be scored by, and the settings that follow from the labels."""
+def _found(path: str | Path, dataset: Dataset, items: str) -> tuple[dict[str, str], dict[str, Any]]:
+    """The option for a metric where its default cannot score a part, and the settings that follow from the labels."""
     y = {part: dataset.y[dataset.split[part]] for part in PARTS}
     for part in PARTS:
         if not bool(present_labels(y[part]).any()):
@@ -131,9 +131,9 @@ def _found(path: str | Path, dataset: Dataset, items: str) -> tuple[Task, dict[s
                 f"{path}: has {count} {items} with a label, which leaves none for {part}; expected at least 10"
             )
     task = dataset.task
-    if task.metric == "rocauc" and not all(_both_classes(y[part]) for part in ("valid", "test")):
-        task = Task(task.level, task.kind, task.outputs, "accuracy")
-    return task, {"loss.balance": task.kind == "regression" or _imbalance(task, y["train"]) >= IMBALANCE}
+    undefined = task.metric == "rocauc" and not all(_both_classes(y[part]) for part in ("valid", "test"))
+    balance = task.kind == "regression" or _imbalance(task, y["train"]) >= IMBALANCE
+    return {"metric": "accuracy"} if undefined else {}, {"loss.balance": balance}
 
 
 def _transforms(dataset: Dataset) -> list[str]:
@@ -163,8 +163,11 @@ def _usable_features(path: Path, taken: set[str]) -> list[str]:
     for name in table.names:
         if name in taken:
             continue
-        values = len(set(table.text(name).drop_null().to_pylist()))
-        if table.is_numeric(name) or 0 < values <= MOST_CATEGORIES:
+        if table.is_numeric(name):
+            usable.append(name)
+            continue
+        values = len(table.text(name).drop_null().unique())
+        if 0 < values <= MOST_CATEGORIES:
             usable.append(name)
         else:
             _log.warning(
