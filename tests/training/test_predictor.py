@@ -13,7 +13,9 @@ from torch_geometric.data import Batch
 
 import deepergcn
 from deepergcn.data.dataset import Dataset
+from deepergcn.data.layout_writer import write_layout
 from deepergcn.data.molecules import read_molecules
+from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 from deepergcn.training.predictor import load
 from tests.training.trained import EDGE_HEADER, make_run, molecule_file, small_recipe, table_files, write_lines
@@ -197,6 +199,40 @@ def test_wrong_inputs_are_named(tmp_path: Path) -> None:
     refused(lambda: predictions.write(tmp_path / "no" / "out.csv"), "does not exist")
     (run / "model.safetensors").unlink()
     refused(lambda: load(run), "model.safetensors", "is not there yet")
+
+
+def test_of_several_runs_one_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "several").mkdir()
+    molecule_run(tmp_path).rename(tmp_path / "several" / "seed-0")
+    refused(lambda: load(tmp_path / "several"), "the runs of several seeds", "seed-0")
+    assert load(tmp_path / "several" / "seed-0").predict(["CCO"]).ids == ("CCO",)
+
+
+def test_a_folder_in_ogbs_layout_in_more_partitions_than_it_has_nodes(tmp_path: Path) -> None:
+    features = torch.rand(6, 3, generator=torch.Generator().manual_seed(0))
+    dataset = Dataset(
+        name="small",
+        task=Task("node", "multi-label", 2, "rocauc"),
+        node_ptr=torch.tensor([0, 6]),
+        edge_ptr=torch.tensor([0, 6]),
+        edge_index=torch.tensor([[0, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 0]]),
+        symmetric=True,
+        y=torch.tensor([[0.0, 1.0]]).repeat(6, 1),
+        split={"train": torch.arange(2), "valid": torch.tensor([3]), "test": torch.tensor([5])},
+        digest="",
+        edge_attr=features,
+    )
+    folder = tmp_path / "layout"
+    write_layout(dataset, folder)
+    settings = ["evaluation.partitions=50", "evaluation.draws=2", 'data.transforms=["node-features-from-edges"]']
+    model = load(make_run(tmp_path, small_recipe(folder, settings=settings)))
+    predictions = model.predict(folder)
+    assert predictions.ids == tuple("012345")
+    assert list(predictions.columns()) == ["id", "class_0", "score_0", "class_1", "score_1"]
+    # Every node is a partition of its own: it hears of no other.
+    x = torch.zeros(6, 3).index_add_(0, dataset.edge_index.T.flatten(), features.repeat_interleave(2, dim=0))
+    alone = model.network(x, torch.empty(2, 0, dtype=torch.int64), torch.empty(0, 3)).sigmoid().detach()
+    torch.testing.assert_close(torch.from_numpy(predictions.values), alone)
 
 
 def test_data_of_another_kind_is_refused(tmp_path: Path) -> None:

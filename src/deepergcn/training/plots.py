@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from deepergcn.training.files import write_bytes
-from deepergcn.training.metrics import make_metric
 from deepergcn.training.run import Row, Run
 
 PARAMETERS = {"beta": "β", "p": "p", "y": "y", "s": "s"}
@@ -24,25 +23,24 @@ _MOST_NAMED_LAYERS = 14
 
 def write_plots(run: Run) -> list[Path]:
     """Draw ``metrics.csv`` and ``dynamics.csv`` of a run into its folder ``plots``; gives the files."""
-    task = run.info.inputs.task.task()
-    dynamics = run.dynamics()
-    figures = {"curves": curves(run.metrics(), task.metric, higher_is_better=make_metric(task).higher_is_better)}
+    dynamics, summary = run.dynamics(), run.summary()
+    best_epoch = None if summary is None else summary.best_epoch
+    figures = {"curves": curves(run.metrics(), run.info.inputs.task.metric, best_epoch)}
     figures |= {name: layers_over_epochs(dynamics, name) for name in PARAMETERS if learned(dynamics, name)}
     return [_save(figure, run.path / "plots" / f"{name}.png") for name, figure in figures.items()]
 
 
-def curves(metrics: Sequence[Row], metric: str, *, higher_is_better: bool) -> Figure:
+def curves(metrics: Sequence[Row], metric: str, best_epoch: int | None = None) -> Figure:
     """Loss beside score over the epochs, the best epoch marked in both."""
     figure = Figure(figsize=(10, 4), layout="constrained")
-    best = _best_epoch(metrics, higher_is_better)
     for axes, kind, label in zip(figure.subplots(1, 2), ("loss", "score"), ("loss", metric), strict=True):
         for part, colour in _COLOURS.items():
             epochs, values = _known(metrics, f"{part}_{kind}")
             if values:
                 dots = "." if len(values) < 40 else ""
                 axes.plot(epochs, values, label=part, color=colour, marker=dots, linewidth=1.4)
-        if best is not None:
-            axes.axvline(best, color="black", linewidth=0.8, linestyle=":", label=f"best epoch, {best:.0f}")
+        if best_epoch is not None:
+            axes.axvline(best_epoch, color="black", linewidth=0.8, linestyle=":", label=f"best epoch, {best_epoch}")
         _finish(axes, label)
         if axes.get_legend_handles_labels()[1]:
             axes.legend(frameon=False)
@@ -95,16 +93,9 @@ def _finish(axes: Axes, label: str) -> None:
 
 
 def _known(rows: Sequence[Row], column: str) -> tuple[list[float], list[float]]:
-    pairs = [(row["epoch"], row[column]) for row in rows]
+    pairs = [(row["epoch"], row.get(column)) for row in rows]
     known = [(epoch, value) for epoch, value in pairs if epoch is not None and value is not None]
     return [epoch for epoch, _ in known], [value for _, value in known]
-
-
-def _best_epoch(metrics: Sequence[Row], higher_is_better: bool) -> float | None:
-    epochs, scores = _known(metrics, "valid_score")
-    if not scores:
-        return None
-    return epochs[scores.index(max(scores) if higher_is_better else min(scores))]
 
 
 def _save(figure: Figure, path: Path) -> Path:

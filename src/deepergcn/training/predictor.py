@@ -29,6 +29,11 @@ def load(run: str | Path) -> "Predictor":
     """
     path = Path(run)
     if path.is_dir():
+        several = sorted(file.parent.name for file in path.glob("seed-*/run.json"))
+        if several:
+            raise InputError(
+                f"{path}: holds the runs of several seeds; expected one of them, such as {path / several[0]}"
+            )
         path = Run.open(path).model_file
         if not path.is_file():
             raise InputError(f"{path}: is not there yet; expected a run that has finished its first epoch")
