@@ -120,7 +120,7 @@ def apply_backward(chunks, g, x, mean, rstd, scale, shift, floor, seed, threshol
         )
 
 
-@njit(fastmath=LANES)
+@njit(**LANES)
 def _row_moments(x, u, eps):
     """The mean of a row and the inverse of its standard deviation."""
     channels = x.shape[1]
@@ -153,7 +153,7 @@ def layer(chunks, x, scale, shift, eps, floor, seed, threshold, gain, out):
         _layer(np.intp(chunk), chunks, x, scale, shift, eps, floor, seed, threshold, gain, out)
 
 
-@njit(fastmath=LANES)
+@njit(**LANES)
 def _row_means(push, unit):
     """The means of push and of push times unit."""
     level = push.dtype.type(0)

@@ -18,9 +18,9 @@ import numpy as np
 from numba import prange
 from numba.extending import overload
 
-from deepergcn.ops.kernels.compile import FASTMATH, body, kernel
+from deepergcn.ops.kernels.compile import OPTIONS, body, kernel
 from deepergcn.ops.kernels.intrinsics import prefetch_row, sum_rows, working_row
-from deepergcn.ops.kernels.maths import exp, log
+from deepergcn.ops.kernels.maths import log, weight
 from deepergcn.ops.kernels.rows import (
     AHEAD,
     FLUSH,
@@ -33,7 +33,6 @@ from deepergcn.ops.kernels.rows import (
 )
 
 _SUM, _EXTREMUM, _POWER_MEAN, _SOFTMAX = 1, 2, 3, 5
-_OPTIONS = {"fastmath": FASTMATH}
 
 
 @body
@@ -111,7 +110,7 @@ def derivative(rule, v, h, floor, eps, dh, dbeta):
     raise NotImplementedError
 
 
-@overload(derivative, jit_options=_OPTIONS)
+@overload(derivative, jit_options=OPTIONS)
 def _derivative(rule, v, h, floor, eps, dh, dbeta):
     def total(rule, v, h, floor, eps, dh, dbeta):
         g = rule[0]
@@ -128,14 +127,14 @@ def _derivative(rule, v, h, floor, eps, dh, dbeta):
         p, dominant, share = rule
         for j in range(h.shape[0]):
             m = message(h[j], floor, eps)
-            dm = share[v, j] * exp(p[j] * log(m / dominant[v, j])) / m
+            dm = share[v, j] * weight(p[j] * log(m / dominant[v, j])) / m
             dh[j] = 0 if h[j] <= floor else dm
 
     def softmax(rule, v, h, floor, eps, dh, dbeta):
         beta, slope, dominant, out, share = rule
         for j in range(h.shape[0]):
             m = message(h[j], floor, eps)
-            w = share[v, j] * exp(beta[j] * (m - dominant[v, j]))
+            w = share[v, j] * weight(beta[j] * (m - dominant[v, j]))
             away = m - out[v, j]
             dbeta[j] += w * away * away
             dh[j] = 0 if h[j] <= floor else w + slope[j] * w * away

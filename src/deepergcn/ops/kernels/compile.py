@@ -11,8 +11,9 @@ import numba
 import torch
 
 # Products and sums may fuse into one rounding. Nothing else is allowed: NaN and infinity stay what they are.
-FASTMATH = {"contract"}
-LANES = {*FASTMATH, "reassoc"}  # for sums over a row's channels, which may be taken in lanes
+# A division by 0 gives infinity or NaN, as in NumPy: the check for it would stop a loop from vectorising.
+OPTIONS = {"fastmath": {"contract"}, "error_model": "numpy"}
+LANES = {"fastmath": {"contract", "reassoc"}, "error_model": "numpy"}  # for sums over a row's channels, taken in lanes
 
 _workqueue = threading.Lock()
 
@@ -72,7 +73,7 @@ def _compile(function: Callable[..., None], parallel: bool) -> Any:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(_FOLDER) if _FOLDER else before
     try:
-        return numba.njit(parallel=parallel, fastmath=FASTMATH, nogil=True, cache=_FOLDER is not None)(function)
+        return numba.njit(parallel=parallel, nogil=True, cache=_FOLDER is not None, **OPTIONS)(function)
     finally:
         numba.config.CACHE_DIR = before
 

@@ -10,13 +10,14 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from deepergcn.ops.kernels.compile import FASTMATH
+from deepergcn.ops.kernels.compile import OPTIONS
 from deepergcn.ops.kernels.intrinsics import bits_from_float, float_from_bits
 
 _F = np.float32
 _LOWEST = _F(-87.3)  # exp of it is the smallest normal float32
+_VANISHED = _F(-70)  # exp of it times the smallest message is still a normal number: arithmetic below them is very slow
 _LOG2E, _LN2_HIGH, _LN2_LOW = _F(1.44269504088896341), _F(0.693359375), _F(-2.12194440e-4)
-_OPTIONS = {"fastmath": FASTMATH}
+_SERIES = np.array([(k + 1) / math.factorial(k + 2) for k in range(17, -1, -1)])  # of excess
 
 
 def exp_pair(t):
@@ -24,7 +25,7 @@ def exp_pair(t):
     raise NotImplementedError
 
 
-@overload(exp_pair, jit_options=_OPTIONS)
+@overload(exp_pair, jit_options=OPTIONS)
 def _exp_pair(t):
     if t == types.float64:
         return lambda t: (math.exp(t), math.expm1(t))
@@ -51,11 +52,28 @@ def exp(t):
     raise NotImplementedError
 
 
-@overload(exp, jit_options=_OPTIONS)
+@overload(exp, jit_options=OPTIONS)
 def _exp(t):
     if t == types.float64:
         return lambda t: math.exp(t)
     return lambda t: exp_pair(t)[0]
+
+
+def weight(t):
+    """exp(t) for t <= 0 as a weight beside others of which one is 1: exactly 0 where it cannot matter any more."""
+    raise NotImplementedError
+
+
+@overload(weight, jit_options=OPTIONS)
+def _weight(t):
+    if t == types.float64:
+        return lambda t: math.exp(t)
+
+    def single(t):
+        w = exp(t)
+        return _F(0) if t < _VANISHED else w
+
+    return single
 
 
 def exp_of_double(t, like):
@@ -63,7 +81,7 @@ def exp_of_double(t, like):
     raise NotImplementedError
 
 
-@overload(exp_of_double, jit_options=_OPTIONS)
+@overload(exp_of_double, jit_options=OPTIONS)
 def _exp_of_double(t, like):
     if like == types.float64:
         return lambda t, like: math.exp(t)
@@ -82,7 +100,7 @@ def log(v):
     raise NotImplementedError
 
 
-@overload(log, jit_options=_OPTIONS)
+@overload(log, jit_options=OPTIONS)
 def _log(v):
     if v == types.float64:
         return lambda v: math.log(v)
@@ -117,7 +135,7 @@ def log1p(q):
     raise NotImplementedError
 
 
-@overload(log1p, jit_options=_OPTIONS)
+@overload(log1p, jit_options=OPTIONS)
 def _log1p(q):
     if q == types.float64:
         return lambda q: math.log1p(q)
@@ -135,21 +153,34 @@ def excess(t):
     raise NotImplementedError
 
 
-@overload(excess, jit_options=_OPTIONS)
+@overload(excess, jit_options=OPTIONS)
 def _excess(t):
-    terms = 18 if t == types.float64 else 9
-    ratios = tuple((k + 1) / math.factorial(k + 2) for k in range(terms))
-    precision = np.float64 if t == types.float64 else np.float32
-    coefficients = np.array(ratios[::-1], dtype=precision)
-    one, reach = precision(1), precision(0.5)
+    """Beyond 1/2 by the formula; within, where that cancels, by its series sum_k (k + 1) / (k + 2)! t^k."""
+    if t == types.float64:
 
-    def general(t):
+        def double(t):
+            if abs(t) > 0.5:
+                return (t * math.exp(t) - math.expm1(t)) / (t * t)
+            series = 0.0
+            for k in range(_SERIES.shape[0]):
+                series = series * t + _SERIES[k]
+            return series
+
+        return double
+
+    def single(t):
         power, less_one = exp_pair(t)
-        near = reach if t > reach else (-reach if t < -reach else t)
-        series = coefficients[0]
-        for k in range(1, terms):
-            series = series * near + coefficients[k]
-        far = t if (t > reach or t < -reach) else one
-        return series if near == t else (far * power - less_one) / (far * far)
+        near = _F(0.5) if t > _F(0.5) else (_F(-0.5) if t < _F(-0.5) else t)
+        q = _F(9 / 3628800)
+        q = q * near + _F(8 / 362880)
+        q = q * near + _F(7 / 40320)
+        q = q * near + _F(6 / 5040)
+        q = q * near + _F(5 / 720)
+        q = q * near + _F(4 / 120)
+        q = q * near + _F(3 / 24)
+        q = q * near + _F(2 / 6)
+        q = q * near + _F(1 / 2)
+        far = t if near != t else _F(1)
+        return q if near == t else (far * power - less_one) / (far * far)
 
-    return general
+    return single

@@ -9,7 +9,7 @@ from numba import prange
 
 from deepergcn.ops.kernels.compile import body, kernel
 from deepergcn.ops.kernels.intrinsics import prefetch_row, working_row, working_rows
-from deepergcn.ops.kernels.maths import exp
+from deepergcn.ops.kernels.maths import weight
 from deepergcn.ops.kernels.rows import AHEAD, chunk_begin, load, load_again, message, prefetch_edge
 
 
@@ -50,7 +50,7 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, be
             m = kept[min(k - begin, last)]
             load_again(k - begin, last, m, x, source[k], edge, place[k], floor, eps)
             for j in range(channels):
-                w = exp(beta[j] * (m[j] - top[j]))
+                w = weight(beta[j] * (m[j] - top[j]))
                 S[j] += w
                 A[j] += w * m[j]
         if begin == end:
