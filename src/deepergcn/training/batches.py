@@ -17,6 +17,20 @@ from deepergcn.training.seeds import derive, generator
 _PARTITIONS: dict[str, type[Partitions]] = {"random": RandomPartitions, "metis": ClusterPartitions}
 
 
+def check_steps(dataset: Dataset, training: TrainingSection, world: int = 1) -> int:
+    """The number of graphs, or of partitions, that there are to learn from; enough for so many processes."""
+    graphs = dataset.task.level == "graph"
+    if not len(dataset.split["train"]):
+        raise InputError(f"{dataset.name}: the part train is empty; there is nothing to learn from")
+    count, what = (len(dataset.split["train"]), "graphs") if graphs else (training.partitions, "partitions")
+    if world > min(training.batch_size, count):
+        raise InputError(
+            f"training.batch_size is {training.batch_size} and there are {count} {what}; expected at least {world}, "
+            "one for each process"
+        )
+    return count
+
+
 class TrainingSteps:
     """The steps of an epoch, each a list of batches for one of ``world`` processes; all processes make one step.
 
@@ -28,23 +42,15 @@ class TrainingSteps:
         self.seed, self.rank, self.world = seed, rank, world
         self.dataset = dataset
         self.size = training.batch_size
-        train = dataset.split["train"]
-        if not len(train):
-            raise InputError(f"{dataset.name}: the part train is empty; there is nothing to learn from")
+        count = check_steps(dataset, training, world)
         if dataset.task.level == "graph":
-            self.loader = GraphLoader(dataset, train)
-            count, what = len(train), "graphs"
+            self.loader = GraphLoader(dataset)
         else:
             self.whole = WholeGraph(dataset) if training.partitions == 1 else None
             self.parts = _PARTITIONS[training.partitioning](
                 dataset, training.partitions, seed=derive(seed, "partitions")
             )
-            count, what = self.parts.parts, "partitions"
-        if world > min(self.size, count):
-            raise InputError(
-                f"training.batch_size is {self.size} and there are {count} {what}; expected at least {world}, "
-                "one for each process"
-            )
+            count = self.parts.parts
         self.count = -(-count // self.size)
 
     def __len__(self) -> int:

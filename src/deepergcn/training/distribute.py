@@ -1,12 +1,34 @@
 """Batch normalization over the batches of all processes, on any device; torch's own is for GPUs alone."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
-from torch.distributed.nn.functional import all_reduce
 from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from deepergcn.nn.norms import BatchNorm
+
+
+class SumOverProcesses(torch.autograd.Function):
+    """The sum of a tensor over all processes; every process's gradient is the sum of all gradients."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        total = x.clone()
+        torch.distributed.all_reduce(total)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        total = gradients[0].clone()
+        torch.distributed.all_reduce(total)
+        return total
+
+
+def _sum_over_processes(x: Tensor) -> Tensor:
+    total: Tensor = SumOverProcesses.apply(x)  # type: ignore[no-untyped-call]
+    return total
 
 
 class SynchronizedBatchNorm(_BatchNorm):
@@ -29,9 +51,9 @@ class SynchronizedBatchNorm(_BatchNorm):
             return F.batch_norm(input, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)
         count = torch.tensor(float(input.shape[0]), device=input.device)
         torch.distributed.all_reduce(count)
-        mean = all_reduce(input.sum(0)) / count
+        mean = _sum_over_processes(input.sum(0)) / count
         centered = input - mean
-        variance = all_reduce(centered.square().sum(0)) / count
+        variance = _sum_over_processes(centered.square().sum(0)) / count
         self._track(mean.detach(), variance.detach() * count / (count - 1).clamp(min=1))
         out: Tensor = centered * (variance + self.eps).rsqrt() * self.weight + self.bias
         return out

@@ -1,5 +1,6 @@
 """Devices, precision and processes, through Lightning Fabric."""
 
+import logging
 import os
 import subprocess
 import sys
@@ -12,6 +13,9 @@ from lightning_fabric.strategies.ddp import DDPStrategy
 from torch.multiprocessing.spawn import ProcessRaisedException
 
 from deepergcn.errors import InputError
+
+# It announces every process that it starts.
+logging.getLogger("lightning_fabric").setLevel(logging.WARNING)
 
 _TRY_BF16 = "import torch; a = torch.ones(64, 64, dtype=torch.bfloat16); (a @ a).sum().item()"
 
@@ -35,7 +39,7 @@ def make_fabric(devices: int, machines: int, precision: str) -> Fabric:
         strategy = DDPStrategy(
             start_method="popen" if external else "spawn",
             process_group_backend="gloo" if accelerator == "cpu" else "cpu:gloo,cuda:nccl",
-            broadcast_buffers=False,
+            forward_sync_buffers=False,
         )
     return Fabric(
         accelerator=accelerator,

@@ -11,6 +11,7 @@ from deepergcn.data.dataset import Dataset
 from deepergcn.errors import InputError
 from deepergcn.recipes.load import dump_recipe, load_recipe, read_recipe
 from deepergcn.recipes.schema import Recipe
+from deepergcn.training.batches import check_steps
 from deepergcn.training.build import count_parameters, dataset_inputs
 from deepergcn.training.data import load_data
 from deepergcn.training.run import FORMAT, Run, RunInfo
@@ -46,15 +47,16 @@ def planned_recipe(plan: Plan, default: str) -> Recipe:
     return load_recipe(plan.recipe or default, (*plan.changes, *_epochs(plan)))
 
 
-def prepare(plan: Plan, default: str) -> tuple[Run, Dataset]:
-    """The run directory and its dataset, ready to train."""
+def prepare(plan: Plan, default: str, processes: int = 1) -> Dataset:
+    """Make the run directory ready to train in so many processes; its dataset."""
     if (plan.folder / "run.json").exists():
         if not plan.resume:
             raise InputError(f"{plan.folder}: holds a run already; go on with --resume, or name another --out")
-        return _resumed(plan)
+        return _resumed(plan, processes)
     recipe = planned_recipe(plan, default)
     dataset = load_data(recipe.data)
     inputs = dataset_inputs(dataset)
+    check_steps(dataset, recipe.training, processes)
     info = RunInfo(
         format=FORMAT,
         seed=plan.seed or 0,
@@ -66,10 +68,11 @@ def prepare(plan: Plan, default: str) -> tuple[Run, Dataset]:
         label_names=dataset.label_names,
         source=dict(dataset.source),
     )
-    return Run.create(plan.folder, recipe, info), dataset
+    Run.create(plan.folder, recipe, info)
+    return dataset
 
 
-def _resumed(plan: Plan) -> tuple[Run, Dataset]:
+def _resumed(plan: Plan, processes: int) -> Dataset:
     run = Run.open(plan.folder)
     if plan.seed is not None and plan.seed != run.info.seed:
         raise InputError(f"{plan.folder}: was started with seed {run.info.seed}; it cannot go on with {plan.seed}")
@@ -80,7 +83,10 @@ def _resumed(plan: Plan) -> tuple[Run, Dataset]:
     dataset = load_data(recipe.data)
     if dataset.digest != run.info.digest:
         raise InputError(f"{plan.folder}: the data in {recipe.data.source} has changed since the run was started")
-    return (run if recipe == run.recipe else Run.create(plan.folder, recipe, run.info)), dataset
+    check_steps(dataset, recipe.training, processes)
+    if recipe != run.recipe:
+        Run.create(plan.folder, recipe, run.info)
+    return dataset
 
 
 def _resumed_recipe(plan: Plan, run: Run) -> Recipe:

@@ -82,7 +82,12 @@ def locked(folder: Path) -> Iterator[None]:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 raise InputError(f"{folder}: another process is training in this directory") from error
-        yield
+        try:
+            yield
+        finally:
+            if [entry.name for entry in folder.iterdir()] == [path.name]:  # nothing came of it
+                path.unlink()
+                folder.rmdir()
 
 
 def check_finite(model: GraphNetwork, data: Data, loss: Tensor, place: str) -> None:

@@ -73,14 +73,13 @@ def train(
         name = None if recipe is None else load_recipe(recipe).name
         folder = newest_folder(name) if resume else next_folder(name or DEFAULT)
     plan = Plan(folder, recipe, changes, epochs, seed, resume)
+    fabric = make_fabric(devices, machines, planned_recipe(plan, DEFAULT).training.precision)
     with ExitStack() as held:
         if under_torchrun():
-            fabric = make_fabric(devices, machines, planned_recipe(plan, DEFAULT).training.precision)
             result = launch(fabric, _work_of_torchrun, plan, reporter or Reporter())
         else:
             held.enter_context(locked(folder))
-            run, dataset = prepare(plan, DEFAULT)
-            fabric = make_fabric(devices, machines, run.recipe.training.precision)
+            dataset = prepare(plan, DEFAULT, devices)
             if devices > 1:
                 held.enter_context(Signals().watched())
             result = launch(fabric, _work, folder, dataset if devices == 1 else None, reporter or Reporter())
@@ -95,7 +94,7 @@ def _work_of_torchrun(fabric: Fabric, plan: Plan, reporter: Reporter) -> Summary
         fabric.barrier()
         return _work(fabric, plan.folder, None, reporter)
     with locked(plan.folder):
-        _, dataset = prepare(plan, DEFAULT)
+        dataset = prepare(plan, DEFAULT, fabric.world_size)
         fabric.barrier()
         return _work(fabric, plan.folder, dataset, reporter)
 

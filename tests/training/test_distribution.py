@@ -1,0 +1,78 @@
+"""Two processes train to the same result as one with the same global batch."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file
+
+from deepergcn.errors import InputError
+from deepergcn.training.run import Run
+from deepergcn.training.train import train
+from tests.training.small import molecule_settings, molecules, network, network_settings
+
+LOSSES = ("train_loss", "valid_loss", "test_loss")
+
+
+def assert_close(one: Run, two: Run, names: Sequence[str], tolerance: float) -> None:
+    """The losses of all epochs agree. Sums are in another order, and Adam carries their rounding errors on."""
+    for left, right in zip(one.metrics(), two.metrics(), strict=True):
+        for name in names:
+            assert left[name] == pytest.approx(right[name], rel=tolerance), (name, left["epoch"])
+    weights, others = load_file(one.model_file), load_file(two.model_file)
+    assert {name: weight.shape for name, weight in weights.items()} == {n: w.shape for n, w in others.items()}
+
+
+@pytest.mark.parametrize("norm", ["layer", "batch"])
+def test_two_processes_share_batches_of_graphs(tmp_path: Path, norm: str) -> None:
+    # 20 graphs in batches of 7: the last has 6, and one of the labels is missing.
+    settings = molecule_settings(
+        molecules(tmp_path), "model.dropout=0", "training.batch_size=7", "training.epochs=3", f"model.norm={norm}"
+    )
+    one = train("solubility", settings=settings, out=tmp_path / "one")
+    two = train("solubility", settings=settings, out=tmp_path / "two", devices=2)
+    if norm == "layer":
+        assert_close(one, two, LOSSES, 1e-4)
+        return
+    # The gradient of a bias before batch normalization is 0 but for rounding, which Adam makes a step of full length:
+    # nothing in training sees it, but the running means lag behind it.
+    assert_close(one, two, ["train_loss"], 1e-4)
+    assert_close(one, two, LOSSES, 0.02)
+
+
+def test_torchrun_shares_partitions_and_goes_on_with_a_run(tmp_path: Path) -> None:
+    # 5 partitions, 2 in a step: the last step has one, and one process has nothing to learn from.
+    settings = network_settings(
+        network(tmp_path), "model.dropout=0", "training.partitions=5", "training.batch_size=2", "training.epochs=3"
+    )
+    one = train("yeast-proteins", settings=settings, out=tmp_path / "one")
+    torchrun(tmp_path / "two", "new", *settings, "training.epochs=2")
+    torchrun(tmp_path / "two", "resume")
+    assert_close(one, Run.open(tmp_path / "two"), LOSSES, 1e-4)
+
+
+def torchrun(out: Path, *arguments: str) -> None:
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    module = ["-m", "tests.training.torchrun", str(out), *arguments]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [*command, *module], cwd=root, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_too_few_graphs_or_partitions_for_the_processes_are_refused_in_one_line(tmp_path: Path) -> None:
+    settings = network_settings(network(tmp_path), "training.batch_size=1")
+    with pytest.raises(InputError, match=r"training.batch_size is 1 and there are 4 partitions; expected at least 2"):
+        train("yeast-proteins", settings=settings, out=tmp_path / "run", devices=2)
+
+
+def test_more_devices_than_there_are_and_machines_without_torchrun_are_refused(tmp_path: Path) -> None:
+    settings = molecule_settings(molecules(tmp_path))
+    with pytest.raises(InputError, match=r"--devices is 4096; this machine has \d+"):
+        train("solubility", settings=settings, out=tmp_path / "a", devices=4096)
+    with pytest.raises(InputError, match="--nodes is 2; start the same command on every machine with torchrun"):
+        train("solubility", settings=settings, out=tmp_path / "b", machines=2)

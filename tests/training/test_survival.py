@@ -1,0 +1,197 @@
+"""A run that is stopped, in whatever way, goes on bit for bit as the run that was never stopped."""
+
+import contextlib
+import errno
+import itertools
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from deepergcn.errors import InputError
+from deepergcn.training.run import Run
+from deepergcn.training.survive import Interrupted, locked
+from deepergcn.training.train import train
+from tests.training.small import molecule_settings, molecules, network, network_settings, repeatable, start
+
+KILLS = 20
+
+
+def _train(recipe: str, settings: list[str], out: Path, resume: bool) -> None:
+    torch.set_num_threads(1)
+    try:
+        train(recipe, settings=settings, out=out, resume=resume)
+    except Interrupted as interrupted:
+        raise SystemExit(128 + interrupted.number) from None
+
+
+def _rows(out: Path) -> int:
+    file = out / "metrics.csv"
+    return len(file.read_text().splitlines()) if file.exists() else 0
+
+
+@pytest.fixture(params=["molecules", "partitions"])
+def job(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, list[str]]:
+    if request.param == "molecules":
+        return "solubility", molecule_settings(molecules(tmp_path), "optimizer.schedule=cosine")
+    return "yeast-proteins", network_settings(network(tmp_path), "optimizer.clip=1.0", "model.msg_norm=true")
+
+
+def test_killed_twenty_times_the_run_ends_bit_for_bit_as_if_never_stopped(tmp_path: Path) -> None:
+    settings = molecule_settings(molecules(tmp_path, count=40), "training.epochs=30")
+    whole = train("solubility", settings=settings, out=tmp_path / "whole")
+    out, draw, kills = tmp_path / "killed", random.Random(0), 0
+    while True:
+        process = start(_train, "solubility", settings, out, out.is_dir())
+        rows, moment = _rows(out), None
+        while process.is_alive():
+            if kills < KILLS and moment is None and _rows(out) > rows:
+                moment = time.monotonic() + draw.uniform(0, 0.05)
+            if moment is not None and time.monotonic() >= moment:
+                process.kill()
+                kills += 1
+                break
+            time.sleep(0.001)
+        process.join()
+        if process.exitcode == 0:
+            break
+        assert process.exitcode == -signal.SIGKILL
+    assert kills == KILLS
+    assert repeatable(Run.open(out)) == repeatable(whole)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_saves_in_the_middle_of_an_epoch(tmp_path: Path, number: signal.Signals) -> None:
+    settings = molecule_settings(molecules(tmp_path, count=120), "training.epochs=3", "training.batch_size=3")
+    whole = train("solubility", settings=settings, out=tmp_path / "whole")
+    out = tmp_path / "stopped"
+    process = start(_train, "solubility", settings, out, False)
+    while _rows(out) < 2:
+        time.sleep(0.001)
+    assert process.pid is not None
+    os.kill(process.pid, number)
+    process.join()
+    assert process.exitcode == 128 + number
+    newest = sorted((out / "state").glob("*.safetensors"))[-1]
+    assert not newest.stem.endswith("-00000000")
+    assert repeatable(train(out=out, resume=True)) == repeatable(whole)
+
+
+def test_a_run_that_dies_at_any_write_goes_on_bit_for_bit(
+    tmp_path: Path, job: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe, settings = job[0], [*job[1], "training.epochs=12"]
+    whole = repeatable(train(recipe, settings=settings, out=tmp_path / "whole"))
+    out, replace, deaths = tmp_path / "dying", Path.replace, 0
+
+    class DeathError(Exception):
+        pass
+
+    for fatal in range(1, 13):
+        written = itertools.count(1)
+
+        def die(part: Path, target: Path, fatal: int = fatal, written: Iterator[int] = written) -> Path:
+            """Die at one write, before the file has its name or right after."""
+            last = next(written) == fatal
+            if last and fatal % 2:
+                raise DeathError
+            replace(part, target)
+            if last:
+                raise DeathError
+            return target
+
+        with monkeypatch.context() as patch, contextlib.suppress(DeathError):
+            patch.setattr(Path, "replace", die)
+            train(recipe, settings=settings, out=out, resume=out.is_dir())
+        deaths += next(written) > fatal
+    assert deaths >= 10
+    assert repeatable(train(recipe, settings=settings, out=out, resume=True)) == whole
+
+
+def test_a_damaged_state_falls_back_to_the_one_before(
+    tmp_path: Path, job: tuple[str, list[str]], caplog: pytest.LogCaptureFixture
+) -> None:
+    recipe, settings = job[0], [*job[1], "optimizer.schedule=constant"]
+    whole = repeatable(train(recipe, settings=settings, out=tmp_path / "whole"))
+    for number, damage in enumerate((_truncate, _flip, _empty)):
+        out = tmp_path / f"damaged-{number}"
+        train(recipe, settings=settings, out=out, epochs=3)
+        older, newest = sorted((out / "state").glob("*.safetensors"))
+        damage(newest)
+        caplog.clear()
+        assert repeatable(train(recipe, settings=settings, out=out, epochs=4, resume=True)) == whole
+        assert f"{newest.name}: is damaged, the state before it is taken" in caplog.text
+        assert older.name not in caplog.text
+
+
+def test_more_epochs_go_on_from_a_run_that_has_ended(tmp_path: Path, job: tuple[str, list[str]]) -> None:
+    recipe, settings = job
+    constant = [*settings, "optimizer.schedule=constant"]
+    whole = repeatable(train(recipe, settings=constant, out=tmp_path / "whole", epochs=6))
+    train(recipe, settings=constant, out=tmp_path / "grown", epochs=2)
+    grown = train(out=tmp_path / "grown", resume=True, epochs=6)
+    assert grown.recipe.training.epochs == 6
+    assert repeatable(grown) == whole
+    with pytest.raises(InputError, match="has 6 epochs; expected as many or more, got 5"):
+        train(out=tmp_path / "grown", resume=True, epochs=5)
+
+
+def test_a_run_that_has_ended_stays_as_it_is_when_resumed(tmp_path: Path) -> None:
+    run = train("solubility", settings=molecule_settings(molecules(tmp_path)), out=tmp_path / "run")
+    before = repeatable(run)
+    assert repeatable(train(out=run.path, resume=True)) == before
+
+
+def test_a_directory_in_use_is_refused(tmp_path: Path) -> None:
+    settings = molecule_settings(molecules(tmp_path))
+    with (
+        locked(tmp_path / "run"),
+        pytest.raises(InputError, match="run: another process is training in this directory"),
+    ):
+        train("solubility", settings=settings, out=tmp_path / "run")
+    train("solubility", settings=settings, out=tmp_path / "run")
+
+
+def test_a_full_disk_is_a_clear_error_that_leaves_the_earlier_state_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = molecule_settings(molecules(tmp_path), "training.epochs=6")
+    whole = repeatable(train("solubility", settings=settings, out=tmp_path / "whole"))
+    out = tmp_path / "full"
+    train("solubility", settings=settings, out=out, epochs=2)
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(InputError, match=r"cannot be written \(No space left on device\)"):
+            train("solubility", settings=settings, out=out, epochs=6, resume=True)
+    assert not list(out.rglob("*.part"))
+    assert repeatable(train("solubility", settings=settings, out=out, epochs=6, resume=True)) == whole
+
+
+def test_an_unwritable_folder_is_a_clear_error(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(InputError, match=r"file/run/lock: cannot be written \(Not a directory\)"):
+        train("solubility", settings=molecule_settings(molecules(tmp_path)), out=file / "run")
+
+
+def _truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def _flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+
+
+def _empty(path: Path) -> None:
+    path.write_bytes(b"")
