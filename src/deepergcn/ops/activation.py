@@ -14,6 +14,7 @@ from torch import Tensor
 from deepergcn.ops.cpu import Array, array
 from deepergcn.ops.kernels import activation as kernels
 from deepergcn.ops.kernels.intrinsics import WIDEST
+from deepergcn.ops.operator import is_eager
 
 Statistics = Literal["none", "row", "batch", "given"]
 """What is normalized by: nothing, each row's moments (layer norm), the batch's (batch norm), or given moments."""
@@ -53,23 +54,13 @@ def norm_relu_dropout(
     mean = x.new_zeros(channels, dtype=dtype) if mean is None else mean.to(dtype)
     variance = x.new_ones(channels, dtype=dtype) if variance is None else variance.to(dtype)
     seed = torch.randint(2**63 - 1, ()) if dropout > 0 else torch.zeros((), dtype=torch.int64)
-    out, mean, variance = _operator(x.to(dtype), scale, shift, mean, variance, seed, statistics, eps, relu, dropout)
+    arguments = (x.to(dtype), scale, shift, mean, variance, seed, statistics, eps, relu, dropout)
+    run: Any = _Eager.apply if is_eager(x) else _operator
+    out, mean, variance = run(*arguments)
     return out.to(x.dtype), mean, variance
 
 
-_INPUTS = (
-    "Tensor x, Tensor weight, Tensor bias, Tensor mean, Tensor variance, Tensor seed, "
-    "str statistics, float eps, bool relu, float dropout"
-)
-
-
-@torch.library.custom_op(
-    "deepergcn::norm_relu_dropout",
-    mutates_args=(),
-    device_types="cpu",
-    schema=f"({_INPUTS}) -> (Tensor, Tensor, Tensor)",
-)
-def _operator(
+def _forward(
     x: Tensor,
     weight: Tensor,
     bias: Tensor,
@@ -98,12 +89,6 @@ def _operator(
     return out, mean.clone(), variance.clone()
 
 
-@torch.library.custom_op(
-    "deepergcn::norm_relu_dropout_backward",
-    mutates_args=(),
-    device_types="cpu",
-    schema=f"(Tensor g, {_INPUTS}) -> (Tensor, Tensor, Tensor)",
-)
 def _backward(
     g: Tensor,
     x: Tensor,
@@ -155,13 +140,34 @@ def _mask(x: Array, seed: Tensor, relu: bool, dropout: float) -> tuple[Any, ...]
     return number(0 if relu else -np.inf), np.int64(int(seed)), threshold, number(1 / (1 - dropout))
 
 
+_INPUTS = (
+    "Tensor x, Tensor weight, Tensor bias, Tensor mean, Tensor variance, Tensor seed, "
+    "str statistics, float eps, bool relu, float dropout"
+)
+
+_operator = torch.library.custom_op(
+    "deepergcn::norm_relu_dropout",
+    _forward,
+    mutates_args=(),
+    device_types="cpu",
+    schema=f"({_INPUTS}) -> (Tensor, Tensor, Tensor)",
+)
+_backward_operator = torch.library.custom_op(
+    "deepergcn::norm_relu_dropout_backward",
+    _backward,
+    mutates_args=(),
+    device_types="cpu",
+    schema=f"(Tensor g, {_INPUTS}) -> (Tensor, Tensor, Tensor)",
+)
+
+
 @_operator.register_fake
 def _(x: Tensor, weight: Tensor, bias: Tensor, mean: Tensor, variance: Tensor, *rest: Any) -> tuple[Tensor, ...]:
     out = torch.empty_like(x, memory_format=torch.contiguous_format)
     return out, torch.empty_like(mean), torch.empty_like(variance)
 
 
-@_backward.register_fake
+@_backward_operator.register_fake
 def _(g: Tensor, x: Tensor, weight: Tensor, bias: Tensor, *rest: Any) -> tuple[Tensor, ...]:
     return torch.empty_like(x, memory_format=torch.contiguous_format), torch.empty_like(weight), torch.empty_like(bias)
 
@@ -175,8 +181,23 @@ def _remember(ctx: Any, inputs: Sequence[Any], output: tuple[Tensor, Tensor, Ten
 def _differentiate(ctx: Any, g: Tensor | None, *moments: Tensor | None) -> tuple[Tensor | None, ...]:
     if g is None:
         return (None,) * 10
-    dx, dweight, dbias = _backward(g.contiguous(), *ctx.saved_tensors, *ctx.options)
-    return dx, dweight, dbias, *(None,) * 7
+    backward = _backward if is_eager(g) else _backward_operator
+    return *backward(g.contiguous(), *ctx.saved_tensors, *ctx.options), *(None,) * 7
 
 
 _operator.register_autograd(_differentiate, setup_context=_remember)
+
+
+class _Eager(torch.autograd.Function):
+    """The operator without its registration, whose bookkeeping a small batch would feel."""
+
+    @staticmethod
+    def forward(ctx: Any, *inputs: Any) -> tuple[Tensor, ...]:
+        outputs = _forward(*inputs)
+        _remember(ctx, inputs, outputs)
+        ctx.mark_non_differentiable(*outputs[1:])
+        return outputs
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
+        return _differentiate(ctx, *grads)

@@ -37,15 +37,15 @@ def floor_and_eps(eps: float | None, x: Array) -> tuple[Any, Any]:
 
 def edge_arrays(edge: Sequence[Tensor]) -> tuple[Array, ...]:
     """The edge term in the shapes of ``kernels.rows``."""
-    match edge:
-        case []:
+    match tuple(edge):
+        case ():
             return ()
-        case [features]:
+        case (features,):
             return np.arange(features.shape[0], dtype=np.int32), array(features)
-        case [codes, table]:
+        case (codes, table):
             _check_codes(codes, table.shape[0])
             return array(codes.to(torch.int32)), array(table)
-        case [features, weight, bias]:
+        case (features, weight, bias):
             return array(features), array(weight.t()), array(bias)
     raise AssertionError(f"an edge term of {len(edge)} tensors")
 

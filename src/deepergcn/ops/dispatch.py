@@ -7,7 +7,7 @@ from deepergcn.ops.adjacency import Adjacency
 from deepergcn.ops.check import Parameter, check_inputs, check_parameter
 from deepergcn.ops.edge import Affine, Dense, EdgeTerm, Table
 from deepergcn.ops.kernels.intrinsics import MOST_FEATURES, WIDEST
-from deepergcn.ops.operator import Forward
+from deepergcn.ops.operator import Aggregate
 from deepergcn.ops.scaling import scale_by_degree
 
 
@@ -17,7 +17,7 @@ def has_kernels(x: Tensor) -> bool:
 
 
 def aggregate(
-    operator: Forward,
+    operator: Aggregate,
     x: Tensor,
     adjacency: Adjacency,
     edge: EdgeTerm | Tensor | None,
@@ -42,7 +42,7 @@ def aggregate(
         adjacency.edge_t,
     ]
     parts = [
-        operator(wide[:, part], values[part], graph, _tensors(term, dtype, part), eps, option)[0]
+        operator(wide[:, part], values[part], graph, _tensors(term, dtype, part), eps, option)
         for part in _parts(x.shape[1])
     ]
     out = parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)

@@ -12,6 +12,9 @@ Every aggregation has the same form. Forward takes
 
 and gives [out, *kept], ``kept`` being what its backward wants beside the inputs. Backward gives the gradients of x, of
 what is learnable in the edge term, and of the parameter.
+
+Outside torch.compile the same two functions run under a plain ``autograd.Function``: a small graph, such as a batch of
+molecules, would spend as long in the operators' bookkeeping as in its kernels.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,13 +25,14 @@ from torch import Tensor
 
 Tensors = Sequence[Tensor]
 Forward = Callable[[Tensor, Tensor, Tensors, Tensors, float | None, bool], list[Tensor]]
+Aggregate = Callable[[Tensor, Tensor, Tensors, Tensors, float | None, bool], Tensor]
 Gradients = tuple[Tensor, list[Tensor], Tensor]
 Backward = Callable[[Tensor, Tensor, Tensor, Tensors, Tensors, float | None, bool, Tensors], Gradients]
 
 _INPUTS = "Tensor x, Tensor parameter, Tensor[] graph, Tensor[] edge, float? eps, bool option"
 
 
-def register(name: str, forward: Forward, backward: Backward, shapes: Forward) -> Forward:
+def register(name: str, forward: Forward, backward: Backward, shapes: Forward) -> Aggregate:
     """Register ``deepergcn::name`` and its backward; ``shapes`` gives empty tensors of forward's shapes."""
     library = torch.library
     forward_op = library.custom_op(
@@ -54,7 +58,51 @@ def register(name: str, forward: Forward, backward: Backward, shapes: Forward) -
         return dx, dparameter, [None] * 6, _edge_gradients(ctx.edge_length, learnable), None, None
 
     forward_op.register_autograd(differentiate, setup_context=_remember)
-    return forward_op
+
+    def aggregate(
+        x: Tensor, parameter: Tensor, graph: Tensors, edge: Tensors, eps: float | None, option: bool
+    ) -> Tensor:
+        out: Tensor
+        if is_eager(x):
+            out = _Eager.apply(forward, backward, eps, option, x, parameter, *graph, *edge)  # type: ignore[no-untyped-call]
+        else:
+            out = forward_op(x, parameter, graph, edge, eps, option)[0]
+        return out
+
+    return aggregate
+
+
+def is_eager(x: Tensor) -> bool:
+    """Whether ``x`` is an ordinary tensor outside of any tracing."""
+    return not torch.compiler.is_compiling() and type(x) in (Tensor, torch.nn.Parameter)
+
+
+class _Eager(torch.autograd.Function):
+    """The operator without its registration: the six index tensors and the edge term follow x and the parameter."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        forward: Forward,
+        backward: Backward,
+        eps: float | None,
+        option: bool,
+        x: Tensor,
+        parameter: Tensor,
+        *rest: Tensor,
+    ) -> Tensor:
+        out, *kept = forward(x, parameter, rest[:6], rest[6:], eps, option)
+        ctx.backward, ctx.eps, ctx.option, ctx.edge_length = backward, eps, option, len(rest) - 6
+        ctx.save_for_backward(x, parameter, *rest, out, *kept)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        x, parameter, *rest = ctx.saved_tensors
+        graph, edge, kept = rest[:6], rest[6 : 6 + ctx.edge_length], rest[6 + ctx.edge_length :]
+        arguments = (grads[0].contiguous(), x, parameter, graph, edge, ctx.eps, ctx.option, kept)
+        dx, learnable, dparameter = ctx.backward(*arguments)
+        return None, None, None, None, dx, dparameter, *[None] * 6, *_edge_gradients(ctx.edge_length, learnable)
 
 
 def _remember(ctx: Any, inputs: Any, output: Any) -> None:
