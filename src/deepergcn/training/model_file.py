@@ -69,9 +69,7 @@ def _check_weights(file: Path, tensors: Mapping[str, Tensor], recipe: Recipe, in
     """Check that these are finite weights of the network, before the memory for it is taken."""
     layers = recipe.model.num_layers
     if layers > len(tensors):
-        raise InputError(
-            f"{file}: has {len(tensors)} weights; its recipe has num_layers {layers}, which expects more"
-        )
+        raise InputError(f"{file}: has {len(tensors)} weights; its recipe has num_layers {layers}, which expects more")
     try:
         with torch.device("meta"):
             model = build_model(recipe, info.inputs)
