@@ -1,7 +1,9 @@
 """The dataset of a recipe, read and transformed."""
 
+from pathlib import Path
+
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.registry import load_dataset
+from deepergcn.data.registry import SOURCES, load_dataset
 from deepergcn.data.tables import read_tables
 from deepergcn.data.transforms import apply_transforms
 from deepergcn.errors import InputError
@@ -14,6 +16,11 @@ def load_data(section: DataSection) -> Dataset:
 
 
 def _read(section: DataSection) -> Dataset:
+    if section.source not in SOURCES and not Path(section.source).expanduser().exists():
+        raise InputError(
+            f"{section.source}: is neither a dataset's name ({', '.join(SOURCES)}) nor a file or folder; "
+            "--data says which dataset to take"
+        )
     if section.edges is None:
         return load_dataset(section.source, **section.options)
     try:
