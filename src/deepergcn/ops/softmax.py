@@ -112,10 +112,11 @@ def _backward(
     slope = torch.zeros_like(beta) if semi_gradient else beta
     if shift.isinf().any():
         return run_backward(x, graph, edge, eps, (beta, slope, dominant, out, g / total))
-    shares = torch.cat([g / total, g * out / total], dim=1)
     values = array(x)
     dx = torch.empty_like(x, memory_format=torch.contiguous_format)
     chunks = chunk_count(graph, x.shape[1])
+    shares = np.empty((g.shape[0], 2 * g.shape[1]), values.dtype)
+    on_nodes.divide(chunks, array(g), array(out), array(total), shares)
     totals = torch.zeros(chunks, x.shape[1], dtype=torch.float64)
     rowptr, target, _ = (array(t) for t in graph[3:])
     on_nodes.backward(
@@ -127,7 +128,7 @@ def _backward(
         array(beta.double()),
         array(slope),
         array(shift),
-        array(shares),
+        shares,
         array(dx),
         array(totals),
     )

@@ -94,6 +94,23 @@ def forward(chunks, rowptr, source, powers, out, total):
 
 
 @body
+def _divide(chunk, chunks, g, out, total, shares):
+    """shares = [g / S | g out / S], [targets, 2 channels]."""
+    channels = g.shape[1]
+    for v in range(g.shape[0] * chunk // chunks, g.shape[0] * (chunk + 1) // chunks):
+        for j in range(channels):
+            share = g[v, j] / total[v, j]
+            shares[v, j] = share
+            shares[v, channels + j] = share * out[v, j]
+
+
+@kernel(_divide)
+def divide(chunks, g, out, total, shares):
+    for chunk in prange(chunks):
+        _divide(np.intp(chunk), chunks, g, out, total, shares)
+
+
+@body
 def _backward(chunk, chunks, rowptr, target, x, floor, eps, beta, slope, shift, shares, dx, totals):
     """dx for every source, and dbeta into ``totals`` [chunks, channels]; shares = [g / S | g out / S].
 
