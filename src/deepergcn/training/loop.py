@@ -24,7 +24,7 @@ from deepergcn.training.run import Run, Summary
 from deepergcn.training.run_log import RunLog
 from deepergcn.training.seeds import seed_torch
 from deepergcn.training.state import Progress, Scores, load_state, save_state
-from deepergcn.training.survive import Interrupted, Signals, check_finite, check_gradient
+from deepergcn.training.survive import Interrupted, Signals, check_finite, check_gradient, explained
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,8 @@ class Loop:
         for number, (batch, count) in enumerate(zip(batches, counts, strict=True), start=1):
             data = batch.to(self.fabric.device)
             with self.fabric.no_backward_sync(self.wrapped, enabled=number < len(batches)):
-                outputs, targets = labelled(data, self.wrapped(data))
+                with explained(self.model, place):
+                    outputs, targets = labelled(data, self.wrapped(data))
                 loss = self.loss(outputs.float(), targets)
                 check_finite(self.model, data, loss, place)
                 # The gradients of processes are averaged: the share of each label is 1 / total of the sum.

@@ -90,6 +90,15 @@ def locked(folder: Path) -> Iterator[None]:
                 folder.rmdir()
 
 
+@contextmanager
+def explained(model: nn.Module, place: str) -> Iterator[None]:
+    """Say where a network refused its input; after a step that went too far its own weights may be the reason."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{place}: {_parameter_not_finite(model) or error}") from error
+
+
 def check_finite(model: GraphNetwork, data: Data, loss: Tensor, place: str) -> None:
     """Stop before a loss that is not finite reaches the weights, and say where it comes from."""
     if bool(loss.isfinite()):
@@ -110,9 +119,8 @@ def check_gradient(model: nn.Module, norm: Tensor, place: str) -> None:
 
 
 def _first_not_finite(model: GraphNetwork, data: Data) -> str:
-    for name, parameter in model.named_parameters():
-        if not bool(parameter.isfinite().all()):
-            return f"the parameter {name} is not finite"
+    if reason := _parameter_not_finite(model):
+        return reason
     found: list[str] = []
 
     def watch(name: str) -> "torch.utils.hooks.RemovableHandle":
@@ -130,3 +138,9 @@ def _first_not_finite(model: GraphNetwork, data: Data) -> str:
         for handle in hooks:
             handle.remove()
     return f"the first output that is not finite is that of {found[0]}" if found else "the targets are not finite"
+
+
+def _parameter_not_finite(model: nn.Module) -> str | None:
+    names = (name for name, parameter in model.named_parameters() if not bool(parameter.isfinite().all()))
+    name = next(names, None)
+    return None if name is None else f"the parameter {name} is not finite"

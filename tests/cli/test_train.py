@@ -1,0 +1,164 @@
+"""``deepergcn train`` and ``deepergcn recipes``, as typed."""
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from deepergcn.training import train as training
+from deepergcn.training.run import Run
+from deepergcn.training.runs import RunsSummary
+from deepergcn.training.survive import Interrupted
+from tests.cli.program import Program
+from tests.training.small import molecule_settings, molecules
+
+
+@pytest.fixture
+def deepergcn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Program:
+    monkeypatch.setenv("DEEPERGCN_DATA", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+    return Program(monkeypatch, capsys)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> list[str]:
+    settings = molecule_settings(molecules(tmp_path))
+    return [word for setting in settings for word in ("--set", setting)]
+
+
+def test_training_says_the_score_where_the_run_is_and_what_to_do_next(
+    deepergcn: Program, small: list[str], tmp_path: Path
+) -> None:
+    answer = deepergcn("train", "--epochs", 2, *small)
+    assert answer.code == 0, answer.err
+    lines = answer.out.splitlines()
+    assert lines[0].startswith("solubility: DyResGEN with 3 layers and ")
+    assert lines[1].startswith("epoch 1/2  loss ")
+    assert "valid rocauc" in lines[1]
+    assert lines[-3].startswith("test rocauc ")
+    assert lines[-2] == "run  runs/solubility"
+    assert lines[-1].startswith("next deepergcn predict runs/solubility runs/solubility/sample.csv ")
+    following = deepergcn(*lines[-1].split()[2:])
+    assert following.code == 0, following.err
+    assert (tmp_path / "predictions.csv").is_file()
+
+
+def test_runs_that_nobody_named_are_numbered_and_the_newest_is_resumed(deepergcn: Program, small: list[str]) -> None:
+    assert "run  runs/solubility\n" in deepergcn("train", "--epochs", 1, *small).out
+    assert "run  runs/solubility-2\n" in deepergcn("train", "--epochs", 1, *small).out
+    resumed = deepergcn("train", "--resume", "--epochs", 3)
+    assert "goes on after epoch 1" in resumed.out
+    assert "run  runs/solubility-2\n" in resumed.out
+    assert [row["epoch"] for row in Run.open("runs/solubility-2").metrics()] == [1, 2, 3]
+
+
+def test_several_seeds_end_with_mean_and_deviation(deepergcn: Program, small: list[str]) -> None:
+    answer = deepergcn("train", "--runs", 2, "--epochs", 1, "--out", "both", *small)
+    assert answer.code == 0, answer.err
+    summary = RunsSummary.model_validate_json(Path("both/summary.json").read_text())
+    expected = f"test rocauc {summary.test_mean:.4f} ± {summary.test_deviation:.4f} over 2 seeds"
+    assert answer.out.splitlines()[-2:] == [expected, "runs both"]
+
+
+def test_a_signal_ends_in_one_line_that_says_how_to_go_on(deepergcn: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*args: object, **kwargs: object) -> Run:
+        raise Interrupted(signal.SIGTERM, Path("runs/mine"), 4, 7)
+
+    monkeypatch.setattr(training, "train", interrupted)
+    answer = deepergcn("train")
+    assert answer.code == 143
+    assert answer.err == (
+        "stopped by SIGTERM in epoch 5 after 7 of its steps; all is saved, go on with: "
+        "deepergcn train --resume --out runs/mine\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing"], "nothing: is neither a recipe's name (ogbg-molhiv, "),
+        (["--set", "model.depth=3"], "solubility: model.depth is not a key of model; expected one of network, "),
+        (["--set", "model.norm=big"], "solubility: model.norm is 'big'; Input should be 'batch', 'layer', "),
+        (["--set", "model.edge_encoder=shared", "--set", "model.network=GraphSAGE"], "GraphSAGE"),
+        (["--set", "data.transforms=[shiny]"], "there is no transform 'shiny'; expected one of "),
+        (["--set", "data.options={size: 3}"], "solubility: has no option 'size'; its options: seed"),
+        (["--data", "nowhere"], "nowhere: is neither a dataset's name (solubility, "),
+        (["yeast-proteins"], "yeast_proteins: is neither a dataset's name (solubility, "),
+        (["--resume", "--out", "nowhere"], "nowhere: is not a run directory; there is nothing to resume"),
+        (["--resume"], "runs: there is no run to resume; --out names a run directory"),
+        (["ogbg-ppa", "--resume"], "runs/ogbg-ppa: there is no run to resume; --out names a run directory"),
+        (["--precision", "16"], "solubility: training.precision is '16'; Input should be '32' or 'bf16'"),
+        (["--devices", "4096"], "--devices is 4096; this machine has "),
+        (["--nodes", "2"], "--nodes is 2; start the same command on every machine with torchrun"),
+        (["--molecules", "nowhere.csv", "--target", "y"], "nowhere.csv: "),
+        (["--molecules", "nowhere.csv"], "--molecules: expected --target with the column to learn"),
+        (["--edges", "edges.csv"], "--edges: expected --nodes with the table of nodes, and --label"),
+    ],
+)
+def test_a_mistake_is_answered_in_one_line(
+    deepergcn: Program, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    answer = deepergcn("train", *arguments)
+    assert answer.code == 2
+    assert message in answer.err
+    assert answer.err.startswith("error: ")
+    assert answer.err.count("\n") == 1
+    assert not list(tmp_path.glob("runs/*"))
+
+
+def test_a_run_is_neither_overwritten_nor_resumed_as_another(deepergcn: Program, small: list[str]) -> None:
+    assert deepergcn("train", "--out", "run", "--epochs", 2, *small).code == 0
+    for arguments, message in (
+        (["--out", "run"], "run: holds a run already; go on with --resume, or name another --out"),
+        (["--out", "run", "--runs", "2"], "run: holds a single run; expected another --out for --runs 2"),
+        (["--resume", "--out", "run", "--seed", "7"], "run: was started with seed 0; it cannot go on with 7"),
+        (["--resume", "--out", "run", "--epochs", "1"], "run: has 2 epochs; expected as many or more, got 1"),
+        (["--resume", "--out", "run", "--set", "model.dropout=0.9"], "was started with model.dropout 0.3 and cannot"),
+        (["ogbg-ppa", "--resume", "--out", "run"], "run: was started with name solubility and cannot go on with "),
+    ):
+        answer = deepergcn("train", *arguments)
+        assert (answer.code, answer.err.count("\n")) == (2, 1)
+        assert message in answer.err
+
+
+def test_data_that_has_changed_is_noticed(deepergcn: Program, small: list[str], tmp_path: Path) -> None:
+    assert deepergcn("train", "--out", "run", "--epochs", 1, *small).code == 0
+    with (tmp_path / "molecules.csv").open("a") as file:
+        file.write("CCCC,1,train\n")
+    answer = deepergcn("train", "--resume", "--out", "run", "--epochs", 2)
+    assert answer.code == 2
+    assert "molecules.csv has changed since the run was started" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("run.json", "{}", "run.json: "),
+        ("run.json", "no json", "run.json: "),
+        ("recipe.yaml", "name: x\nshape: round", "recipe.yaml: "),
+        ("recipe.yaml", "name: [", "recipe.yaml: is not YAML"),
+    ],
+)
+def test_a_spoiled_run_directory_is_answered_in_one_line(
+    deepergcn: Program, small: list[str], name: str, content: str, message: str
+) -> None:
+    assert deepergcn("train", "--out", "run", "--epochs", 1, *small).code == 0
+    Path("run", name).write_text(content)
+    answer = deepergcn("train", "--resume", "--out", "run", "--epochs", 2)
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    assert message in answer.err
+
+
+def test_recipes_are_listed(deepergcn: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = {entry["name"]: entry for entry in json.loads(deepergcn("recipes", "--json").out)}
+    assert entries["ogbn-proteins"]["parameters"] == 2_374_568
+    assert entries["ogbn-proteins"]["layers"] == 112
+    assert entries["ogbn-proteins"]["aggregator"] == "softmax, beta 1 learned"
+    assert entries["ogbg-ppa"]["aggregator"] == "softmax, beta 0.01"
+    assert entries["ogbn-arxiv"]["published"] == 0.7192
+    assert entries["own-tables"]["parameters"] is None
+    monkeypatch.setenv("COLUMNS", "160")
+    table = deepergcn("recipes").out
+    assert all(name in table for name in entries)
+    assert "0.8580 ± 0.0017" in table
