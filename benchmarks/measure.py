@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 RESULTS = Path(__file__).parent / "results"
+_LEAST = 1_000_000  # bytes; what a process frees and takes again between two readings is not seen
 Step = Callable[[], object]
 Contestant = Callable[[], Step]
 """Sets up, and gives what is timed."""
@@ -80,7 +81,7 @@ def report(
     for name, spent in seconds.items():
         faster = spent / seconds[ours]
         size = memory.get(name)
-        smaller = size / max(memory[ours], 1) if size is not None and ours in memory else None
+        smaller = size / max(memory[ours], _LEAST) if size is not None and ours in memory else None
         megabytes = "" if size is None else f"{size / 1e6:,.0f}"
         table.add_row(name, f"{spent:.4f}", f"{faster:.2f}", megabytes, "" if smaller is None else f"{smaller:.1f}")
         rows.append({"contestant": name, "seconds": f"{spent:.6f}", "extra_bytes": "" if size is None else size})
