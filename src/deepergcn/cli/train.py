@@ -1,5 +1,6 @@
 """``deepergcn train``: one command from data to a trained network."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,6 +48,7 @@ def train(
 ) -> None:
     """Train a deep graph network: a recipe, your own molecules, or your own tables of nodes and edges."""
     from deepergcn.cli.progress import reporter
+    from deepergcn.training.launch import is_first_process
     from deepergcn.training.runs import train_runs
     from deepergcn.training.survive import Interrupted
     from deepergcn.training.train import train as train_one
@@ -72,12 +74,16 @@ def train(
     }
     try:
         if runs > 1:
-            _tell_runs(*train_runs(runs, recipe, **options))
+            folder, summary = train_runs(runs, recipe, **options)
+            tell = partial(_tell_runs, folder, summary)
         else:
-            _tell(train_one(recipe, **options))
+            tell = partial(_tell, train_one(recipe, **options))
     except Interrupted as interrupted:
-        typer.echo(str(interrupted), err=True)
+        if is_first_process():
+            typer.echo(str(interrupted), err=True)
         raise typer.Exit(128 + interrupted.number) from None
+    if is_first_process():
+        tell()
 
 
 def _molecules(molecules: str, smiles_column: str | None, target: list[str] | None, id_column: str | None) -> list[str]:

@@ -67,6 +67,11 @@ def under_torchrun() -> bool:
     return torch.distributed.is_torchelastic_launched()
 
 
+def is_first_process() -> bool:
+    """Whether this is the process that speaks for those that torchrun has started; alone it always is."""
+    return not under_torchrun() or os.environ["RANK"] == "0"
+
+
 def _check_bf16() -> None:
     """Try one product of matrices in a process of its own: some processors announce what their host forbids."""
     tried = subprocess.run([sys.executable, "-c", _TRY_BF16], capture_output=True, check=False)

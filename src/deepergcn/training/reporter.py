@@ -1,6 +1,6 @@
 """Who is told how a run goes on; here nobody."""
 
-from deepergcn.training.run import Row, Run, Summary
+from deepergcn.training.run import Row, Run
 from deepergcn.training.state import Progress
 
 
@@ -15,9 +15,6 @@ class Reporter:
 
     def ended_epoch(self, row: Row, progress: Progress) -> None:
         """An epoch is done; ``row`` is its line of ``metrics.csv``."""
-
-    def ended(self, run: Run, summary: Summary) -> None:
-        """The run has ended."""
 
     def left(self) -> None:
         """The run has been left, ended or not."""

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from deepergcn.errors import InputError
 from deepergcn.recipes.load import load_recipe
 from deepergcn.training.files import write_text
+from deepergcn.training.launch import is_first_process
 from deepergcn.training.reporter import Reporter
 from deepergcn.training.run import Run
 from deepergcn.training.run_folders import newest_folder, next_folder
@@ -80,7 +81,8 @@ def train_runs(
             )
         )
     summary = summarize(done)
-    write_text(folder / "summary.json", summary.model_dump_json(indent=1) + "\n")
+    if is_first_process():
+        write_text(folder / "summary.json", summary.model_dump_json(indent=1) + "\n")
     return folder, summary
 
 

@@ -119,7 +119,7 @@ def _work(fabric: Fabric, folder: Path, dataset: Dataset | None, reporter: Repor
             write_text(folder / "summary.json", summary.model_dump_json(indent=1) + "\n")
             write_plots(run)
             write_sample(run)
-            reporter.ended(run, summary)
+        fabric.barrier()  # so that every process finds the run complete
     return summary
 
 
