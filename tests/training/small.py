@@ -41,6 +41,8 @@ def molecule_settings(path: Path, *settings: str) -> list[str]:
         "model.num_layers=3",
         "model.hidden_channels=8",
         "model.dropout=0.3",
+        "model.virtual_node=false",
+        "optimizer={name: adam, lr: 0.001}",
         "training.batch_size=6",
         "training.epochs=4",
         *settings,
