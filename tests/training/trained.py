@@ -15,7 +15,13 @@ from deepergcn.training.data import load_data
 from deepergcn.training.model_file import TrainedModel, save_model
 from deepergcn.training.run import FORMAT, Run, RunInfo
 
-SMALL = ("model.num_layers=2", "model.hidden_channels=8", "model.dropout=0.0", "training.batch_size=3")
+SMALL = (
+    "model.num_layers=2",
+    "model.hidden_channels=8",
+    "model.dropout=0.0",
+    "model.virtual_node=false",
+    "training.batch_size=3",
+)
 
 NODE_HEADER, EDGE_HEADER = "id,y,weight,colour", "source,target,strength"
 
