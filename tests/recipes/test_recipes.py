@@ -18,8 +18,8 @@ PARAMETERS = {"ogbn-proteins": 2_374_568, "ogbn-arxiv": 491_176, "ogbg-ppa": 2_3
 SCORES = {"ogbn-proteins": 0.8580, "ogbn-arxiv": 0.7192, "ogbg-ppa": 0.7712, "ogbg-molhiv": 0.7858}
 OWN = ("own-molecules", "own-tables")
 
-# Layers, width, layers of the MLP, norm, dropout, beta, semi-gradient, learning rate, epochs: what implementations.md
-# calls the settings of 2020, and then what differs later.
+# Network, layers, width, layers of the MLP, norm, dropout, beta, semi-gradient, learning rate, epochs: the settings of
+# 2020, and those that the authors' code has since.
 SETTINGS: dict[str, tuple[Any, ...]] = {
     "ogbn-proteins": ("DyResGEN", 112, 64, 2, "layer", 0.1, 1.0, None, 0.01, 1000),
     "ogbn-proteins-head": ("DyResGEN", 112, 64, 2, "layer", 0.1, 1.0, None, 0.001, 1000),
