@@ -129,7 +129,7 @@ def neighbour_means(dataset: Dataset, hops: int) -> list[Tensor]:
     changed = apply_transforms(dataset, [{"name": "node-features-from-edges", "reduce": "mean"}])
     graph = changed.graph(0)
     source, target = graph.edge_index
-    weight = (graph.edge_attr**2).sum(1, keepdim=True)
+    weight = (graph.edge_attr**3).sum(1, keepdim=True)
     total = torch.zeros(dataset.num_nodes, 1).index_add_(0, target, weight)
     means = [graph.x]
     for _ in range(hops):

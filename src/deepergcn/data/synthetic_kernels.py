@@ -17,9 +17,6 @@ Array = npt.NDArray[Any]
 DRAWS = 32
 """So many random numbers are set aside for each edge."""
 
-WIDE = 8.0
-"""How much farther an edge of the wide neighbourhood reaches than one of the core."""
-
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
@@ -81,14 +78,15 @@ def sample_pairs(
     ring_of: Array,
     ring_start: Array,
     reach: Array,
+    wide: Array,
     shares: Array,
     name: Array,
     out: Array,
 ) -> None:
     """Draw edges ``first``, ``first + 1``, ...: low * nodes + high of the names of their ends, or -1 for a loop.
 
-    ``shares`` are the cumulative shares of edges in the core, in the wide neighbourhood, and to the same place on
-    another ring; the rest goes anywhere on the ring.
+    ``shares`` are the cumulative shares of edges in the core, whose scale is ``reach``, in the wide neighbourhood,
+    whose scale is ``wide``, and to the same place on another ring; the rest goes anywhere on the ring.
     """
     count = ends.shape[0]
     total = ends[count - 1]
@@ -102,7 +100,7 @@ def sample_pairs(
         if kind < shares[0]:
             y = low + (x - low + jump * reach[ring]) % width
         elif kind < shares[1]:
-            y = low + (x - low + jump * reach[ring] * WIDE) % width
+            y = low + (x - low + jump * wide[ring]) % width
         elif kind < shares[2]:
             other = ring_of[_find(draw(key, c + 3) * total, ends, guide)]
             other_low, other_width = ring_start[other], ring_start[other + 1] - ring_start[other]
@@ -177,11 +175,11 @@ def spread(edge_index: Array, weight: Array, h: Array, out: Array, total: Array)
 
 @compiled
 def weigh(edge_attr: Array, out: Array) -> None:
-    """The sum of the squared scores of every edge."""
+    """The sum of the cubed scores of every edge: strong evidence counts far more than weak."""
     for i in range(edge_attr.shape[0]):
         total = 0.0
         for j in range(edge_attr.shape[1]):
-            total += edge_attr[i, j] * edge_attr[i, j]
+            total += edge_attr[i, j] ** 3
         out[i] = total
 
 

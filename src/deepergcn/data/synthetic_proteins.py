@@ -2,12 +2,12 @@
 
 Every species is a ring of proteins. Proteins near each other on a ring are tied by strong evidence, proteins farther
 off by weak evidence, and some by homology to the same place on another ring. A hidden field on the rings decides which
-channels of evidence the edges carry. With w the strength of an edge, what is seen around a protein and, hop by hop,
-around its neighbours is
+channels of evidence the edges carry. With w the strength of an edge, the sum of its cubed scores, what is seen around
+a protein and, hop by hop, around its neighbours is
 
     h_0(v) = mean of the features of v's edges,    h_{k+1}(v) = sum_u w_uv h_k(u) / sum_u w_uv,
 
-and every function depends on h_k for a k of its own, from 2 to 6 hops.
+and every function depends on what h_k says beyond h_0, for a k of its own from 2 to 6 hops.
 """
 
 from dataclasses import dataclass
@@ -47,8 +47,10 @@ _SPECIES = {
 
 _VALID, _TEST = 10090, 7955
 _MAX_WEIGHT = 13.0
-_CORE = 0.25
-_SHARES = np.array([0.25, 0.85, 0.9])
+# A node's edges: in the core around it so many, or this share of them; elsewhere in the wide neighbourhood most;
+# a twentieth to other species and a tenth anywhere.
+_CORE_LEAST, _CORE_SHARE = 3.0, 0.08
+_WIDE_SHARE, _ACROSS_SHARE = 0.85, 0.9
 _ROUNDS = 12
 _FIELD, _OWN = 1.2, 1.0
 # Within a species and between two; the fourth channel is homology.
@@ -69,6 +71,8 @@ class Rings:
     first: Ints
     start: Floats
     reach: Floats
+    wide: Floats
+    shares: Floats
     name: Ints
 
     @property
@@ -116,9 +120,13 @@ def _rings(nodes: int, edges: int, seed: int) -> Rings:
     weight = np.minimum(np.exp(normals(key(seed, "weight"), nodes) - 0.5), _MAX_WEIGHT)
     ends = np.cumsum(weight)
     start = np.concatenate(([0.0], ends[first[1:] - 1]))
-    reach = np.minimum(_CORE * 2 * edges / nodes, sizes / 8) * np.diff(start) / sizes
+    degree = 2 * edges / nodes
+    core = max(_CORE_LEAST, _CORE_SHARE * degree)
+    unit = np.diff(start) / sizes
+    reach, wide = np.minimum(core, sizes / 8) * unit, np.minimum(2 * degree, sizes / 2) * unit
+    shares = np.array([min(core / degree, _WIDE_SHARE), _WIDE_SHARE, _ACROSS_SHARE])
     name = np.lexsort((uniforms(key(seed, "name"), nodes), ring_of))
-    return Rings(ends, ring_of, first, start, reach, name)
+    return Rings(ends, ring_of, first, start, reach, wide, shares, name)
 
 
 def _apportion(nodes: int) -> Ints:
@@ -164,7 +172,8 @@ def _sample(key: np.uint64, drawn: int, rings: Rings, guide: Ints, out: Ints) ->
             rings.ring_of,
             rings.start,
             rings.reach,
-            _SHARES,
+            rings.wide,
+            rings.shares,
             rings.name,
             out[i:j],
         ),
