@@ -1,7 +1,9 @@
 """``deepergcn train``: one command from data to a trained network."""
 
+import sys
 from functools import partial
 from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -113,9 +115,15 @@ def _tell(run: "Run") -> None:
     typer.echo(f"run  {run.path}")
     sample = run.path / "sample.csv"
     if sample.exists():
-        typer.echo(f"next deepergcn predict {run.path} {sample} --id-column name --output predictions.csv")
+        typer.echo(f"next {_program()} predict {run.path} {sample} --id-column name --output predictions.csv")
     else:
-        typer.echo(f"next deepergcn evaluate {run.path}")
+        typer.echo(f"next {_program()} evaluate {run.path}")
+
+
+def _program() -> str:
+    """This program as it can be called again: by its path where its name alone would not be found."""
+    called = sys.argv[0]
+    return called if Path(called).name == "deepergcn" and which("deepergcn") is None else "deepergcn"
 
 
 def _tell_runs(folder: Path, summary: "RunsSummary") -> None:
