@@ -19,7 +19,7 @@ def put(folder: Path, name: str, text: str) -> None:
     """Write a gzipped table."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(gzip.compress(text.encode()))
+    path.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
 @pytest.fixture

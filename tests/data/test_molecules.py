@@ -42,7 +42,7 @@ def write_csv(path: Path, rows: list[dict[str, Any]] = ROWS) -> Path:
     writer.writeheader()
     writer.writerows(rows)
     content = text.getvalue().encode()
-    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    path.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
     return path
 
 
@@ -179,11 +179,11 @@ def test_sdf(packed: bool, root: Path, tmp_path: Path) -> None:
     text = record("ethane", "CC", "low") + record("broken", "CXC", "low") + record("ethanol", "CCO", "high")
     text = text.replace("\n", "\r\n")
     path = tmp_path / ("m.sdf.gz" if packed else "m.sdf")
-    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    path.write_bytes(gzip.compress(text.encode(), mtime=0) if packed else text.encode())
     assert read_sdf(path)[1].names == ("_Name", "level", "note")
     assert read_sdf(path)[1].text("note").to_pylist() == ["two\nlines"] * 3
     text = text.replace("  3  2  0", "  3  9  0", 1)
-    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    path.write_bytes(gzip.compress(text.encode(), mtime=0) if packed else text.encode())
     dataset = read_molecules(path, targets="level", root=root)
     assert dataset.ids == ("ethane", "ethanol")
     assert dataset.task.kind == "binary"
@@ -201,7 +201,7 @@ def test_sdf(packed: bool, root: Path, tmp_path: Path) -> None:
     [
         ("m.sdf", b"  \n", "the file is empty"),
         ("m.sdf.gz", b"hello", "cannot be read: Not a gzipped file"),
-        ("m.sdf.gz", gzip.compress(b"hello" * 99)[:-9], "cannot be read: Compressed file ended"),
+        ("m.sdf.gz", gzip.compress(b"hello" * 99, mtime=0)[:-9], "cannot be read: Compressed file ended"),
         ("m.sdf", b"nonsense", "there is no column 'y' for the labels; the columns are '_Name'"),
         ("m.csv", b"smiles,y\n", "the table has no rows"),
         ("m.csv", b"smiles,y\nx,1\nx,0\n", "no row can be read; row 1 is 'x': syntax error near position 1"),
