@@ -9,11 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor
 
 from deepergcn.data import Dataset, apply_transforms, load_dataset
 from deepergcn.data.compile import in_pieces
-from deepergcn.data.synthetic_proteins import EDGES, NODES, default_edges, synthetic_proteins
+from deepergcn.data.synthetic_proteins import EDGES, NODES, default_edges, species_sizes, synthetic_proteins
 from deepergcn.errors import InputError
 from tests.data.examples import assert_same
 
@@ -55,8 +57,16 @@ def test_split_is_by_species_in_the_proportions_of_ogbn_proteins() -> None:
         assert abs(len(dataset.split[part]) / 6000 - share / 132_534) < 0.003
 
 
-def test_default_size_is_the_true_one() -> None:
-    assert default_edges(NODES) == EDGES
+def test_true_size_is_that_of_ogbn_proteins() -> None:
+    assert (NODES, default_edges(NODES)) == (132_534, EDGES) == (132_534, 39_561_252)
+    sizes = dict(zip((3702, 4932, 6239, 7227, 7955, 9606, 10090, 511145), species_sizes(NODES).tolist(), strict=True))
+    assert (sizes[10090], sizes[7955], sum(sizes.values())) == (21_236, 24_679, 132_534)
+
+
+@given(st.integers(16, 2000))
+def test_every_species_has_two_nodes_at_least(nodes: int) -> None:
+    assert species_sizes(nodes).sum() == nodes
+    assert species_sizes(nodes).min() >= 2
 
 
 def test_same_seed_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

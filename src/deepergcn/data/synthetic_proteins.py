@@ -114,7 +114,7 @@ def synthetic_proteins(nodes: int, edges: int, seed: int, digest: str) -> Datase
 
 
 def _rings(nodes: int, edges: int, seed: int) -> Rings:
-    sizes = _apportion(nodes)
+    sizes = species_sizes(nodes)
     ring_of = np.repeat(np.arange(len(sizes)), sizes)
     first = np.concatenate(([0], np.cumsum(sizes)))
     weight = np.minimum(np.exp(normals(key(seed, "weight"), nodes) - 0.5), _MAX_WEIGHT)
@@ -129,11 +129,13 @@ def _rings(nodes: int, edges: int, seed: int) -> Rings:
     return Rings(ends, ring_of, first, start, reach, wide, shares, name)
 
 
-def _apportion(nodes: int) -> Ints:
-    """Nodes for every species in proportion, at least two."""
+def species_sizes(nodes: int) -> Ints:
+    """The number of nodes of every species, in proportion but at least two."""
     shares = np.array([_SPECIES[species] for species in sorted(_SPECIES)])
-    bounds = np.rint(np.cumsum(shares) / shares.sum() * (nodes - 2 * len(shares))).astype(np.int64)
-    sizes: Ints = np.diff(bounds, prepend=0) + 2
+    bounds = np.rint(np.cumsum(shares) * nodes / shares.sum()).astype(np.int64)
+    sizes: Ints = np.maximum(np.diff(bounds, prepend=0), 2)
+    while sizes.sum() > nodes:
+        sizes[sizes.argmax()] -= 1
     return sizes
 
 
