@@ -22,11 +22,13 @@ LARGEST_TABLE = 1024
 class Categories(NamedTuple):
     """The categories of every edge as one number: ``codes`` [edges], and what each code stands for.
 
-    ``rows`` [combinations, columns] holds the categories behind every code; it is the same for every layer.
+    ``rows`` [combinations, columns] holds the categories behind every code, ``multi_hot`` the same as a matrix to
+    multiply the tables with, where all combinations are few; both are the same for every layer.
     """
 
     codes: Tensor
     rows: Tensor
+    multi_hot: Tensor | None = None
 
 
 EdgeInput = Tensor | Affine | Table | Dense | Categories
@@ -98,6 +100,7 @@ class CategoricalEncoder(EdgeEncoder):
 
     strides: Tensor
     combinations: Tensor | None
+    multi_hot: Tensor | None
 
     def __init__(self, sizes: Sequence[int], channels: int) -> None:
         super().__init__()
@@ -111,6 +114,7 @@ class CategoricalEncoder(EdgeEncoder):
         if count <= LARGEST_TABLE:
             every = torch.tensor(list(itertools.product(*map(range, self.tables.sizes))))
         self.register_buffer("combinations", every, persistent=False)
+        self.register_buffer("multi_hot", None if every is None else self.tables.multi_hot(every), persistent=False)
 
     def prepare(self, edge: EdgeInput) -> Categories:
         """Number the combinations: as a number of mixed radix where the table has them all, else those that occur."""
@@ -121,14 +125,14 @@ class CategoricalEncoder(EdgeEncoder):
         self.tables.check(edge)
         codes = (edge.long() * self.strides).sum(dim=1)
         if self.combinations is not None:
-            return Categories(codes.int(), self.combinations)
+            return Categories(codes.int(), self.combinations, self.multi_hot)
         distinct, codes = torch.unique(codes, return_inverse=True)
         sizes = torch.tensor(self.tables.sizes, device=distinct.device)
         return Categories(codes.int(), distinct[:, None] // self.strides % sizes)
 
     def forward(self, edge: EdgeInput) -> EdgeTerm:
-        codes, rows = self.prepare(edge)
-        return Table(codes, self.tables.lookup(rows))
+        codes, rows, multi_hot = self.prepare(edge)
+        return Table(codes, self.tables.lookup(rows, multi_hot))
 
 
 EdgeEncoderSpec = int | Sequence[int] | EdgeEncoder | None

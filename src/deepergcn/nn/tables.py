@@ -9,6 +9,9 @@ from torch.nn import functional as F
 
 from deepergcn.errors import InputError
 
+LARGEST_PRODUCT = 1 << 21
+"""Up to so many zeros and ones an embedding is a product of matrices."""
+
 
 class Tables(nn.Module):
     """sum_k T_k[c_k], the k tables kept one below the other in one weight, initialised as OGB's encoders (Xavier).
@@ -51,8 +54,23 @@ class Tables(nn.Module):
                     f"expected 0 to {size - 1}"
                 )
 
-    def lookup(self, categories: Tensor) -> Tensor:
-        """The sum of the rows that ``categories`` [rows, columns] name, without a check."""
+    def multi_hot(self, categories: Tensor) -> Tensor:
+        """The matrix [rows, all categories] of zeros and ones whose product with the weight is their embedding."""
+        index = categories.long() + self.offsets
+        return self.weight.new_zeros(len(index), len(self.weight)).scatter_(1, index, 1.0)
+
+    def lookup(self, categories: Tensor, multi_hot: Tensor | None = None) -> Tensor:
+        """The sum of the rows that ``categories`` [rows, columns] name, without a check.
+
+        Where it is not large, it is taken as a product, given ``multi_hot`` or made here: an embedding's own backward
+        sorts its indices, which takes several times as long. Under autocast a product would lose digits.
+        """
+        if torch.is_autocast_enabled(self.weight.device.type):
+            multi_hot = None
+        elif multi_hot is None and len(categories) * len(self.weight) <= LARGEST_PRODUCT:
+            multi_hot = self.multi_hot(categories)
+        if multi_hot is not None:
+            return multi_hot @ self.weight
         return F.embedding_bag(categories.long() + self.offsets, self.weight, mode="sum")
 
     def forward(self, categories: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from deepergcn.ops.cpu import Array, array
+from deepergcn.ops.cpu import Array, array, even_chunks
 from deepergcn.ops.kernels import activation as kernels
 from deepergcn.ops.kernels.intrinsics import WIDEST
 from deepergcn.ops.operator import is_eager
@@ -48,13 +48,9 @@ def norm_relu_dropout(
         mean, variance: [channels], the given moments.
     """
     dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
-    channels = x.shape[1]
-    scale = x.new_ones(channels, dtype=dtype) if weight is None else weight.to(dtype)
-    shift = x.new_zeros(channels, dtype=dtype) if bias is None else bias.to(dtype)
-    mean = x.new_zeros(channels, dtype=dtype) if mean is None else mean.to(dtype)
-    variance = x.new_ones(channels, dtype=dtype) if variance is None else variance.to(dtype)
-    seed = torch.randint(2**63 - 1, ()) if dropout > 0 else torch.zeros((), dtype=torch.int64)
-    arguments = (x.to(dtype), scale, shift, mean, variance, seed, statistics, eps, relu, dropout)
+    numbers = (None if t is None else t.to(dtype) for t in (weight, bias, mean, variance))
+    seed = torch.randint(2**63 - 1, ()) if dropout > 0 else None
+    arguments = (x.to(dtype), *numbers, seed, statistics, eps, relu, dropout)
     run: Any = _Eager.apply if is_eager(x) else _operator
     out, mean, variance = run(*arguments)
     return out.to(x.dtype), mean, variance
@@ -62,11 +58,11 @@ def norm_relu_dropout(
 
 def _forward(
     x: Tensor,
-    weight: Tensor,
-    bias: Tensor,
-    mean: Tensor,
-    variance: Tensor,
-    seed: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor | None,
+    variance: Tensor | None,
+    seed: Tensor | None,
     statistics: str,
     eps: float,
     relu: bool,
@@ -75,28 +71,29 @@ def _forward(
     values, chunks = array(x), _chunk_count(x)
     out = torch.empty_like(x, memory_format=torch.contiguous_format)
     mask = _mask(values, seed, relu, dropout)
+    scale, shift = _filled(weight, values, 1), _filled(bias, values, 0)
+    centre, spread = _filled(mean, values, 0, copy=True), _filled(variance, values, 1, copy=True)
     if statistics == "row":
-        kernels.layer(chunks, values, array(weight), array(bias), values.dtype.type(eps), *mask, array(out))
-        return out, mean.clone(), variance.clone()
-    if statistics == "batch":
-        totals = np.zeros((chunks, 2, x.shape[1]))
-        kernels.moments(chunks, values, totals)
-        first, second = totals.sum(axis=0) / x.shape[0]
-        mean = torch.from_numpy(first).to(x.dtype)
-        variance = torch.from_numpy(np.maximum(second - first * first, 0)).to(x.dtype)
-    moments = _moments(weight, bias, mean, variance, statistics, eps)
-    kernels.apply(chunks, values, moments[0], *moments[2:], *mask, array(out))
-    return out, mean.clone(), variance.clone()
+        kernels.layer(chunks, values, scale, shift, values.dtype.type(eps), *mask, array(out))
+    else:
+        if statistics == "batch":
+            totals = np.zeros((chunks, 2, x.shape[1]))
+            kernels.moments(chunks, values, totals)
+            first, second = totals.sum(axis=0) / x.shape[0]
+            centre = first.astype(values.dtype)
+            spread = np.maximum(second - first * first, 0).astype(values.dtype)
+        kernels.apply(chunks, values, centre, _rstd(spread, statistics, eps) * scale, shift, *mask, array(out))
+    return out, torch.from_numpy(centre), torch.from_numpy(spread)
 
 
 def _backward(
     g: Tensor,
     x: Tensor,
-    weight: Tensor,
-    bias: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
     mean: Tensor,
     variance: Tensor,
-    seed: Tensor,
+    seed: Tensor | None,
     statistics: str,
     eps: float,
     relu: bool,
@@ -106,42 +103,52 @@ def _backward(
     values, slopes, chunks = array(x), array(g), _chunk_count(x)
     dx = torch.empty_like(x, memory_format=torch.contiguous_format)
     mask = _mask(values, seed, relu, dropout)
+    scale, shift = _filled(weight, values, 1), _filled(bias, values, 0)
     totals = np.zeros((chunks, 2, x.shape[1]))
     if statistics == "row":
-        arrays = (array(weight), array(bias), values.dtype.type(eps))
-        kernels.layer_backward(chunks, slopes, values, *arrays, *mask, array(dx), totals)
+        kernels.layer_backward(chunks, slopes, values, scale, shift, values.dtype.type(eps), *mask, array(dx), totals)
         dbias, dweight = totals.sum(axis=0)
     else:
-        moments = _moments(weight, bias, mean, variance, statistics, eps)
-        kernels.channel_sums(chunks, slopes, values, *moments, *mask, totals)
+        rstd = _rstd(array(variance), statistics, eps)
+        moments = (array(mean), rstd, rstd * scale)
+        kernels.gate(chunks, slopes, values, *moments, shift, *mask, array(dx), totals)
         dbias, dweight = totals.sum(axis=0)
         rows = x.shape[0] if statistics == "batch" else np.inf
         level, tilt = ((total / rows).astype(values.dtype) for total in (dbias, dweight))
-        kernels.apply_backward(chunks, slopes, values, *moments, *mask, level, tilt, array(dx))
-    return dx, torch.from_numpy(dweight).to(x.dtype), torch.from_numpy(dbias).to(x.dtype)
+        kernels.unscale(chunks, values, *moments, level, tilt, array(dx))
+    dweight, dbias = (torch.from_numpy(total.astype(values.dtype)) for total in (dweight, dbias))
+    return dx, dweight, dbias
 
 
 def _chunk_count(x: Tensor) -> int:
-    return min(max(x.numel() >> 16, 1), 64)
+    return even_chunks(x.numel(), 1 << 16)
 
 
-def _moments(
-    weight: Tensor, bias: Tensor, mean: Tensor, variance: Tensor, statistics: str, eps: float
-) -> tuple[Array, Array, Array, Array]:
-    """(mean, rstd, scale, shift) as the kernels take them."""
-    rstd = torch.ones_like(variance) if statistics == "none" else (variance.double() + eps).rsqrt().to(variance.dtype)
-    return array(mean), array(rstd), array(rstd * weight), array(bias)
+def _filled(given: Tensor | None, x: Array, otherwise: float, copy: bool = False) -> Array:
+    """A number for every channel of ``x``: the given ones, or the same for all."""
+    if given is None:
+        return np.full(x.shape[1], otherwise, x.dtype)
+    return array(given).copy() if copy else array(given)
 
 
-def _mask(x: Array, seed: Tensor, relu: bool, dropout: float) -> tuple[Any, ...]:
+def _rstd(variance: Array, statistics: str, eps: float) -> Array:
+    """1 / sqrt(variance + eps), taken in float64; 1 where nothing is normalized."""
+    if statistics == "none":
+        return np.ones_like(variance)
+    inverse: Array = (1 / np.sqrt(variance.astype(np.float64) + eps)).astype(variance.dtype)
+    return inverse
+
+
+def _mask(x: Array, seed: Tensor | None, relu: bool, dropout: float) -> tuple[Any, ...]:
     """(floor, seed, threshold, gain) as the kernels take them."""
     number = x.dtype.type
     threshold = np.uint32(min(round(dropout * 2**32), 2**32 - 1))
-    return number(0 if relu else -np.inf), np.int64(int(seed)), threshold, number(1 / (1 - dropout))
+    key = np.int64(0 if seed is None else int(seed))
+    return number(0 if relu else -np.inf), key, threshold, number(1 / (1 - dropout))
 
 
 _INPUTS = (
-    "Tensor x, Tensor weight, Tensor bias, Tensor mean, Tensor variance, Tensor seed, "
+    "Tensor x, Tensor? weight, Tensor? bias, {moments}, Tensor? seed, "
     "str statistics, float eps, bool relu, float dropout"
 )
 
@@ -150,26 +157,26 @@ _operator = torch.library.custom_op(
     _forward,
     mutates_args=(),
     device_types="cpu",
-    schema=f"({_INPUTS}) -> (Tensor, Tensor, Tensor)",
+    schema=f"({_INPUTS.format(moments='Tensor? mean, Tensor? variance')}) -> (Tensor, Tensor, Tensor)",
 )
 _backward_operator = torch.library.custom_op(
     "deepergcn::norm_relu_dropout_backward",
     _backward,
     mutates_args=(),
     device_types="cpu",
-    schema=f"(Tensor g, {_INPUTS}) -> (Tensor, Tensor, Tensor)",
+    schema=f"(Tensor g, {_INPUTS.format(moments='Tensor mean, Tensor variance')}) -> (Tensor, Tensor, Tensor)",
 )
 
 
 @_operator.register_fake
-def _(x: Tensor, weight: Tensor, bias: Tensor, mean: Tensor, variance: Tensor, *rest: Any) -> tuple[Tensor, ...]:
+def _(x: Tensor, *rest: Any) -> tuple[Tensor, ...]:
     out = torch.empty_like(x, memory_format=torch.contiguous_format)
-    return out, torch.empty_like(mean), torch.empty_like(variance)
+    return out, x.new_empty(x.shape[1]), x.new_empty(x.shape[1])
 
 
 @_backward_operator.register_fake
-def _(g: Tensor, x: Tensor, weight: Tensor, bias: Tensor, *rest: Any) -> tuple[Tensor, ...]:
-    return torch.empty_like(x, memory_format=torch.contiguous_format), torch.empty_like(weight), torch.empty_like(bias)
+def _(g: Tensor, x: Tensor, *rest: Any) -> tuple[Tensor, ...]:
+    return torch.empty_like(x, memory_format=torch.contiguous_format), *(x.new_empty(x.shape[1]) for _ in range(2))
 
 
 def _remember(ctx: Any, inputs: Sequence[Any], output: tuple[Tensor, Tensor, Tensor]) -> None:
@@ -182,7 +189,10 @@ def _differentiate(ctx: Any, g: Tensor | None, *moments: Tensor | None) -> tuple
     if g is None:
         return (None,) * 10
     backward = _backward if is_eager(g) else _backward_operator
-    return *backward(g.contiguous(), *ctx.saved_tensors, *ctx.options), *(None,) * 7
+    saved = ctx.saved_tensors
+    dx, dweight, dbias = backward(g.contiguous(), *saved, *ctx.options)
+    _, weight, bias, *_ = saved
+    return dx, None if weight is None else dweight, None if bias is None else dbias, *(None,) * 7
 
 
 _operator.register_autograd(_differentiate, setup_context=_remember)

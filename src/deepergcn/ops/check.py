@@ -65,7 +65,11 @@ def check_parameter(name: str, value: Parameter, channels: int) -> None:
                 f"{name}: expected a number, a scalar tensor or one value for each of the {channels} channels, "
                 f"got {value.dtype} {list(value.shape)}"
             )
-        if not torch.compiler.is_compiling() and value.device.type == "cpu" and not value.detach().isfinite().all():
+        if not torch.compiler.is_compiling() and value.device.type == "cpu" and not _is_finite(value.detach()):
             raise InputError(f"{name}: expected finite values, got {value.detach().tolist()}")
     elif not math.isfinite(value):
         raise InputError(f"{name}: expected a finite number, got {value}")
+
+
+def _is_finite(value: Tensor) -> bool:
+    return math.isfinite(value.item()) if value.numel() == 1 else bool(value.isfinite().all())

@@ -11,7 +11,7 @@ from deepergcn.errors import InputError
 from deepergcn.ops.kernels.backward import backward
 
 _MOST_CHUNKS = 64
-_WORK_A_CHUNK = 1 << 16  # edges and vertices times channels; less is not worth another chunk
+_WORK_A_CHUNK = 1 << 18  # edges and vertices times channels; less is not worth another chunk
 _TABLE_BYTES = 1 << 26  # what the chunks' own gradients of a table may take together
 
 Array = np.ndarray[Any, Any]
@@ -19,14 +19,21 @@ Array = np.ndarray[Any, Any]
 
 def array(tensor: Tensor) -> Array:
     """The tensor's numbers, C-contiguous, without a copy where they lie so already."""
-    return tensor.detach().contiguous().numpy()
+    if tensor.requires_grad:
+        tensor = tensor.detach()
+    return (tensor if tensor.is_contiguous() else tensor.contiguous()).numpy()
 
 
 def chunk_count(graph: Sequence[Tensor], channels: int) -> int:
     """How many chunks share the work: it follows from the graph alone, never from the number of threads."""
     rowptr, source, rowptr_t = graph[0], graph[1], graph[3]
     work = (source.shape[0] + max(rowptr.shape[0], rowptr_t.shape[0])) * channels
-    return min(max(work // _WORK_A_CHUNK, 1), _MOST_CHUNKS)
+    return even_chunks(work, _WORK_A_CHUNK)
+
+
+def even_chunks(work: int, unit: int) -> int:
+    """A chunk for about every ``unit`` of work: a power of two, so that 2, 4 or 8 threads get equal shares."""
+    return int(min(1 << (work // unit).bit_length(), _MOST_CHUNKS))
 
 
 def floor_and_eps(eps: float | None, x: Array) -> tuple[Any, Any]:
@@ -36,14 +43,19 @@ def floor_and_eps(eps: float | None, x: Array) -> tuple[Any, Any]:
 
 
 def edge_arrays(edge: Sequence[Tensor]) -> tuple[Array, ...]:
-    """The edge term in the shapes of ``kernels.rows``."""
+    """The edge term in the shapes of ``kernels.rows``; codes beyond the table are refused before a kernel reads it."""
+    if len(edge) == 2:
+        _check_codes(edge[0], edge[1].shape[0])
+    return _arrays(edge)
+
+
+def _arrays(edge: Sequence[Tensor]) -> tuple[Array, ...]:
     match tuple(edge):
         case ():
             return ()
         case (features,):
             return np.arange(features.shape[0], dtype=np.int32), array(features)
         case (codes, table):
-            _check_codes(codes, table.shape[0])
             return array(codes.to(torch.int32)), array(table)
         case (features, weight, bias):
             return array(features), array(weight.t()), array(bias)
@@ -63,18 +75,19 @@ def run_backward(
     """The gradients of x, of what is learnable in the edge term, and of beta where the rule is softmax's."""
     channels = x.shape[1]
     values = array(x)
-    arrays = edge_arrays(edge)
+    arrays = _arrays(edge)
     chunks = chunk_count(graph, channels)
     features = edge[0].shape[1] if len(edge) == 3 else 0
     dx = torch.empty_like(x, memory_format=torch.contiguous_format)
-    tables = torch.zeros(1, 0, channels, dtype=x.dtype)
+    copies, rows = 1, 0
     if len(edge) == 1:
-        tables = torch.zeros(1, edge[0].shape[0], channels, dtype=x.dtype)
+        rows = edge[0].shape[0]
     elif len(edge) == 2:
         rows = edge[1].shape[0]
         chunks = min(chunks, max(_TABLE_BYTES // max(rows * channels * x.element_size(), 1), 1))
-        tables = torch.zeros(chunks, rows, channels, dtype=x.dtype)
-    totals = torch.zeros(chunks, features + 2, channels, dtype=torch.float64)
+        copies = chunks
+    tables = torch.zeros(copies, rows, channels, dtype=x.dtype)
+    totals = np.zeros((chunks, features + 2, channels))
     rowptr, target, place = (array(t) for t in graph[3:])
     backward(
         chunks,
@@ -87,9 +100,9 @@ def run_backward(
         tuple(array(t) for t in rule),
         array(dx),
         array(tables),
-        array(totals),
+        totals,
     )
-    added = totals.sum(dim=0).to(x.dtype)
+    added = torch.from_numpy(totals.sum(axis=0).astype(values.dtype))
     match len(edge):
         case 1:
             d_edge = [tables[0]]

@@ -41,29 +41,38 @@ def aggregate(
         adjacency.target,
         adjacency.edge_t,
     ]
-    parts = [
-        operator(wide[:, part], values[part], graph, _tensors(term, dtype, part), eps, option)
-        for part in _parts(x.shape[1])
-    ]
-    out = parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+    tensors = _tensors(term, dtype)
+    if x.shape[1] <= WIDEST:
+        out = operator(wide, values, graph, tensors, eps, option)
+    else:
+        parts = [slice(start, start + WIDEST) for start in range(0, x.shape[1], WIDEST)]
+        out = torch.cat(
+            [operator(wide[:, part], values[part], graph, _narrow(tensors, part), eps, option) for part in parts], dim=1
+        )
     return scale_by_degree(out, adjacency, y).to(x.dtype)
 
 
-def _parts(channels: int) -> list[slice]:
-    if channels <= WIDEST:
-        return [slice(None)]
-    return [slice(start, start + WIDEST) for start in range(0, channels, WIDEST)]
-
-
-def _tensors(term: EdgeTerm | None, dtype: torch.dtype, part: slice) -> list[Tensor]:
-    """The tensors of an edge term for some of the channels; dense where the factored form would not serve."""
+def _tensors(term: EdgeTerm | None, dtype: torch.dtype) -> list[Tensor]:
+    """The tensors of an edge term as the operators take them; dense where the factored form would not serve."""
     match term:
         case None:
             return []
         case Affine(features, weight, bias) if features.shape[1] <= MOST_FEATURES and not features.requires_grad:
             shift = weight.new_zeros(weight.shape[0]) if bias is None else bias
-            return [features.to(dtype), weight[part].to(dtype), shift[part].to(dtype)]
+            return [features.to(dtype), weight.to(dtype), shift.to(dtype)]
         case Table(codes, table):
-            return [codes, table[:, part].to(dtype)]
+            return [codes, table.to(dtype)]
         case _:
-            return [Dense(term.materialize()).features[:, part].to(dtype)]
+            return [Dense(term.materialize()).features.to(dtype)]
+
+
+def _narrow(tensors: list[Tensor], part: slice) -> list[Tensor]:
+    """The edge term of some of the channels."""
+    match tensors:
+        case [features]:
+            return [features[:, part]]
+        case [codes, table]:
+            return [codes, table[:, part]]
+        case [features, weight, bias]:
+            return [features, weight[part], bias[part]]
+    return []

@@ -64,7 +64,7 @@ def register(name: str, forward: Forward, backward: Backward, shapes: Forward) -
     ) -> Tensor:
         out: Tensor
         if is_eager(x):
-            out = _Eager.apply(forward, backward, eps, option, x, parameter, *graph, *edge)  # type: ignore[no-untyped-call]
+            out = _Eager.apply(forward, backward, graph, eps, option, x, parameter, *edge)  # type: ignore[no-untyped-call]
         else:
             out = forward_op(x, parameter, graph, edge, eps, option)[0]
         return out
@@ -78,31 +78,33 @@ def is_eager(x: Tensor) -> bool:
 
 
 class _Eager(torch.autograd.Function):
-    """The operator without its registration: the six index tensors and the edge term follow x and the parameter."""
+    """The operator without its registration: the edge term follows x and the parameter; the graph is no variable."""
 
     @staticmethod
     def forward(
         ctx: Any,
         forward: Forward,
         backward: Backward,
+        graph: Tensors,
         eps: float | None,
         option: bool,
         x: Tensor,
         parameter: Tensor,
-        *rest: Tensor,
+        *edge: Tensor,
     ) -> Tensor:
-        out, *kept = forward(x, parameter, rest[:6], rest[6:], eps, option)
-        ctx.backward, ctx.eps, ctx.option, ctx.edge_length = backward, eps, option, len(rest) - 6
-        ctx.save_for_backward(x, parameter, *rest, out, *kept)
+        parameter = parameter.contiguous()  # a number for all channels is written out once
+        out, *kept = forward(x, parameter, graph, edge, eps, option)
+        ctx.backward, ctx.graph, ctx.eps, ctx.option, ctx.edge_length = backward, graph, eps, option, len(edge)
+        ctx.save_for_backward(x, parameter, *edge, out, *kept)
         return out
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
         x, parameter, *rest = ctx.saved_tensors
-        graph, edge, kept = rest[:6], rest[6 : 6 + ctx.edge_length], rest[6 + ctx.edge_length :]
-        arguments = (grads[0].contiguous(), x, parameter, graph, edge, ctx.eps, ctx.option, kept)
+        edge, kept = rest[: ctx.edge_length], rest[ctx.edge_length :]
+        arguments = (grads[0].contiguous(), x, parameter, ctx.graph, edge, ctx.eps, ctx.option, kept)
         dx, learnable, dparameter = ctx.backward(*arguments)
-        return None, None, None, None, dx, dparameter, *[None] * 6, *_edge_gradients(ctx.edge_length, learnable)
+        return *[None] * 5, dx, dparameter, *_edge_gradients(ctx.edge_length, learnable)
 
 
 def _remember(ctx: Any, inputs: Any, output: Any) -> None:

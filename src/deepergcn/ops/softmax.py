@@ -1,5 +1,6 @@
 """SoftMax_Agg_beta, fast: the definition is ``reference.softmax``, the plan is in the kernels' own words."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,7 @@ def _backward(
 ) -> Gradients:
     out, dominant, total, shift = kept
     slope = torch.zeros_like(beta) if semi_gradient else beta
-    if shift.isinf().any():
+    if not x.numel() or math.isinf(shift[0]):
         return run_backward(x, graph, edge, eps, (beta, slope, dominant, out, g / total))
     values = array(x)
     dx = torch.empty_like(x, memory_format=torch.contiguous_format)

@@ -1,38 +1,30 @@
 """Normalization, ReLU and dropout in one pass over the nodes, and their backward in one or two.
 
 The dropout mask is a hash of the seed, the row and the channel: it is made where it is used and made again in backward,
-the same bits for any number of threads, and never stored. The hash is Wellons' ``lowbias32``.
+the same bits for any number of threads, and never stored.
 """
 
 import numpy as np
 from numba import njit, prange
 
 from deepergcn.ops.kernels.compile import LANES, body, kernel
-from deepergcn.ops.kernels.intrinsics import working_row
+from deepergcn.ops.kernels.intrinsics import mixed, nth_key, sum_rows, working_row
+from deepergcn.ops.kernels.rows import FLUSH, flush
 
 _U = np.uint32
 
 
 @njit(inline="always")
-def _mix(h):
-    h = _U(h ^ (h >> _U(16)))  # each step is brought back to 32 bits, as Numba computes in 64
-    h = _U(h * _U(0x7FEB352D))
-    h = _U(h ^ (h >> _U(15)))
-    h = _U(h * _U(0x846CA68B))
-    return _U(h ^ (h >> _U(16)))
-
-
-@njit(inline="always")
 def _row_key(seed, row):
     """A well mixed number for every row and 64-bit seed."""
-    key = _mix(_U(_U(seed) ^ _U(row)))
-    key = _mix(_U(key ^ _U(seed >> 32)))
-    return _mix(_U(key ^ _U(row >> 32)))
+    key = mixed(_U(_U(seed) ^ _U(row)))
+    key = mixed(_U(key ^ _U(seed >> 32)))
+    return mixed(_U(key ^ _U(row >> 32)))
 
 
 @njit(inline="always")
 def _kept(key, j, threshold):
-    return _mix(_U(key + _U(_U(j) * _U(0x9E3779B9)))) >= threshold
+    return mixed(nth_key(key, j)) >= threshold
 
 
 @njit(inline="always")
@@ -64,13 +56,14 @@ def _apply(chunk, chunks, x, mean, scale, shift, floor, seed, threshold, gain, o
     ``floor`` is 0 for ReLU, -inf for none; a value is kept where its hash reaches ``threshold``, and then multiplied by
     ``gain``.
     """
+    zero = x.dtype.type(0)
     begin, end = _rows_of(x, chunk, chunks)
     for u in range(begin, end):
         key = _row_key(seed, u)
         for j in range(x.shape[1]):
             h = (x[u, j] - mean[j]) * scale[j] + shift[j]
             h = floor if h <= floor else h
-            out[u, j] = h * gain if _kept(key, j, threshold) else 0
+            out[u, j] = h * gain if _kept(key, j, threshold) else zero
 
 
 @kernel(_apply)
@@ -80,44 +73,52 @@ def apply(chunks, x, mean, scale, shift, floor, seed, threshold, gain, out):
 
 
 @body
-def _channel_sums(chunk, chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, totals):
-    """The sums of dh and of dh (x - mean) rstd in every channel, [chunks, 2, channels]: dshift, dscale / rstd."""
+def _gate(chunk, chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, dh, totals):
+    """dh, the gradient through dropout and ReLU, and the sums of dh and of dh (x - mean) rstd in every channel.
+
+    ``totals`` is [chunks, 2, channels]: dshift, dscale / rstd.
+    """
+    channels = x.shape[1]
+    zero = x.dtype.type(0)
+    sums = sum_rows(x, 2, channels)
+    pending = 0
     begin, end = _rows_of(x, chunk, chunks)
     for u in range(begin, end):
         key = _row_key(seed, u)
-        for j in range(x.shape[1]):
+        for j in range(channels):
             away = x[u, j] - mean[j]
             h = away * scale[j] + shift[j]
-            dh = g[u, j] * gain if (_kept(key, j, threshold) and not h <= floor) else 0
-            totals[chunk, 0, j] += dh
-            totals[chunk, 1, j] += dh * (away * rstd[j])
+            push = g[u, j] * gain if (_kept(key, j, threshold) and not h <= floor) else zero
+            dh[u, j] = push
+            sums[0, j] += push
+            sums[1, j] += push * (away * rstd[j])
+        pending += 1
+        if pending == FLUSH:
+            flush(sums, totals[chunk])
+            pending = 0
+    flush(sums, totals[chunk])
 
 
-@kernel(_channel_sums)
-def channel_sums(chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, totals):
+@kernel(_gate)
+def gate(chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, dh, totals):
     for chunk in prange(chunks):
-        _channel_sums(np.intp(chunk), chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, totals)
+        _gate(np.intp(chunk), chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, dh, totals)
 
 
 @body
-def _apply_backward(chunk, chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, level, tilt, dx):
-    """dx = scale (dh - level - tilt (x - mean) rstd); level and tilt are 0 where mean and rstd are constants."""
+def _unscale(chunk, chunks, x, mean, rstd, scale, level, tilt, dx):
+    """dx = scale (dh - level - tilt (x - mean) rstd), where dx holds dh before."""
     begin, end = _rows_of(x, chunk, chunks)
     for u in range(begin, end):
-        key = _row_key(seed, u)
         for j in range(x.shape[1]):
             away = x[u, j] - mean[j]
-            h = away * scale[j] + shift[j]
-            dh = g[u, j] * gain if (_kept(key, j, threshold) and not h <= floor) else 0
-            dx[u, j] = scale[j] * (dh - level[j] - tilt[j] * (away * rstd[j]))
+            dx[u, j] = scale[j] * (dx[u, j] - level[j] - tilt[j] * (away * rstd[j]))
 
 
-@kernel(_apply_backward)
-def apply_backward(chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, level, tilt, dx):
+@kernel(_unscale)
+def unscale(chunks, x, mean, rstd, scale, level, tilt, dx):
     for chunk in prange(chunks):
-        _apply_backward(
-            np.intp(chunk), chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, level, tilt, dx
-        )
+        _unscale(np.intp(chunk), chunks, x, mean, rstd, scale, level, tilt, dx)
 
 
 @njit(**LANES)
@@ -137,6 +138,7 @@ def _row_moments(x, u, eps):
 @body
 def _layer(chunk, chunks, x, scale, shift, eps, floor, seed, threshold, gain, out):
     """As ``apply``, with the moments of each row: layer normalization."""
+    zero = x.dtype.type(0)
     begin, end = _rows_of(x, chunk, chunks)
     for u in range(begin, end):
         key = _row_key(seed, u)
@@ -144,7 +146,7 @@ def _layer(chunk, chunks, x, scale, shift, eps, floor, seed, threshold, gain, ou
         for j in range(x.shape[1]):
             h = (x[u, j] - mean) * rstd * scale[j] + shift[j]
             h = floor if h <= floor else h
-            out[u, j] = h * gain if _kept(key, j, threshold) else 0
+            out[u, j] = h * gain if _kept(key, j, threshold) else zero
 
 
 @kernel(_layer)
@@ -171,6 +173,9 @@ def _layer_backward(chunk, chunks, g, x, scale, shift, eps, floor, seed, thresho
     channels = x.shape[1]
     unit = working_row(x, channels)
     push = working_row(x, channels)
+    sums = sum_rows(x, 2, channels)
+    pending = 0
+    zero = x.dtype.type(0)
     begin, end = _rows_of(x, chunk, chunks)
     for u in range(begin, end):
         key = _row_key(seed, u)
@@ -178,14 +183,18 @@ def _layer_backward(chunk, chunks, g, x, scale, shift, eps, floor, seed, thresho
         for j in range(channels):
             unit[j] = (x[u, j] - mean) * rstd
             h = unit[j] * scale[j] + shift[j]
-            push[j] = g[u, j] * gain if (_kept(key, j, threshold) and not h <= floor) else 0
-        for j in range(channels):
-            totals[chunk, 0, j] += push[j]
-            totals[chunk, 1, j] += push[j] * unit[j]
+            push[j] = g[u, j] * gain if (_kept(key, j, threshold) and not h <= floor) else zero
+            sums[0, j] += push[j]
+            sums[1, j] += push[j] * unit[j]
             push[j] *= scale[j]
         level, tilt = _row_means(push, unit)
         for j in range(channels):
             dx[u, j] = rstd * (push[j] - level - tilt * unit[j])
+        pending += 1
+        if pending == FLUSH:
+            flush(sums, totals[chunk])
+            pending = 0
+    flush(sums, totals[chunk])
 
 
 @kernel(_layer_backward)

@@ -22,12 +22,12 @@ from deepergcn.ops.kernels.compile import OPTIONS, body, kernel
 from deepergcn.ops.kernels.intrinsics import prefetch_row, sum_rows, working_row
 from deepergcn.ops.kernels.maths import log, weight
 from deepergcn.ops.kernels.rows import (
-    AHEAD,
     FLUSH,
     add_edge_gradient,
     chunk_begin,
     flush,
     load,
+    lookahead,
     message,
     prefetch_edge,
 )
@@ -46,6 +46,7 @@ def _backward(chunk, chunks, rowptr, target, place, x, edge, floor, eps, rule, d
     """
     channels = x.shape[1]
     edges = target.shape[0]
+    ahead = lookahead(x, edges)
     h = working_row(x, channels)
     dh = working_row(x, channels)
     acc = working_row(x, channels)
@@ -56,13 +57,11 @@ def _backward(chunk, chunks, rowptr, target, place, x, edge, floor, eps, rule, d
         for j in range(channels):
             acc[j] = 0
         for k in range(rowptr[u], rowptr[u + 1]):
-            if k + AHEAD < edges:
-                prefetch_target(rule, target[k + AHEAD])
-                prefetch_edge(edge, place[k + AHEAD])
+            if k + ahead < edges:
+                prefetch_target(rule, target[k + ahead])
+                prefetch_edge(edge, place[k + ahead])
             load(h, x, u, edge, place[k])
-            derivative(rule, target[k], h, floor, eps, dh, sums[sums.shape[0] - 1])
-            for j in range(channels):
-                acc[j] += dh[j]
+            derivative(rule, target[k], h, floor, eps, dh, acc, sums[sums.shape[0] - 1])
             add_edge_gradient(dh, edge, place[k], table_sums, sums)
             pending += 1
             if pending == FLUSH:
@@ -105,38 +104,54 @@ def _prefetch_target(rule, v):
     return {_SUM: one, _EXTREMUM: two, _POWER_MEAN: last_two, _SOFTMAX: last_three}[len(rule)]
 
 
-def derivative(rule, v, h, floor, eps, dh, dbeta):
-    """dh, the gradient of h = h_u + h_e through the message to target ``v``; softmax adds its share of dbeta."""
+def derivative(rule, v, h, floor, eps, dh, acc, dbeta):
+    """dh, the gradient of h = h_u + h_e through the message to target ``v``, added to ``acc`` too; softmax adds its
+    share of dbeta.
+
+    One loop does it all: a second one over the same rows takes half as long again.
+    """
     raise NotImplementedError
 
 
-@overload(derivative, jit_options=OPTIONS)
-def _derivative(rule, v, h, floor, eps, dh, dbeta):
-    def total(rule, v, h, floor, eps, dh, dbeta):
+@overload(derivative, jit_options=OPTIONS, inline="always")
+def _derivative(rule, v, h, floor, eps, dh, acc, dbeta):
+    def total(rule, v, h, floor, eps, dh, acc, dbeta):
         g = rule[0]
+        zero = h.dtype.type(0)
         for j in range(h.shape[0]):
-            dh[j] = 0 if h[j] <= floor else g[v, j]
+            d = zero if h[j] <= floor else g[v, j]
+            dh[j] = d
+            acc[j] += d
 
-    def extremum(rule, v, h, floor, eps, dh, dbeta):
+    def extremum(rule, v, h, floor, eps, dh, acc, dbeta):
         out, share = rule
+        zero = h.dtype.type(0)
         for j in range(h.shape[0]):
             reached = message(h[j], floor, eps) == out[v, j] and not h[j] <= floor
-            dh[j] = share[v, j] if reached else 0
+            d = share[v, j] if reached else zero
+            dh[j] = d
+            acc[j] += d
 
-    def power_mean(rule, v, h, floor, eps, dh, dbeta):
+    def power_mean(rule, v, h, floor, eps, dh, acc, dbeta):
         p, dominant, share = rule
+        zero = h.dtype.type(0)
         for j in range(h.shape[0]):
             m = message(h[j], floor, eps)
             dm = share[v, j] * weight(p[j] * log(m / dominant[v, j])) / m
-            dh[j] = 0 if h[j] <= floor else dm
+            d = zero if h[j] <= floor else dm
+            dh[j] = d
+            acc[j] += d
 
-    def softmax(rule, v, h, floor, eps, dh, dbeta):
+    def softmax(rule, v, h, floor, eps, dh, acc, dbeta):
         beta, slope, dominant, out, share = rule
+        zero = h.dtype.type(0)
         for j in range(h.shape[0]):
             m = message(h[j], floor, eps)
             w = share[v, j] * weight(beta[j] * (m - dominant[v, j]))
             away = m - out[v, j]
             dbeta[j] += w * away * away
-            dh[j] = 0 if h[j] <= floor else w + slope[j] * w * away
+            d = zero if h[j] <= floor else w + slope[j] * w * away
+            dh[j] = d
+            acc[j] += d
 
     return {_SUM: total, _EXTREMUM: extremum, _POWER_MEAN: power_mean, _SOFTMAX: softmax}[len(rule)]

@@ -5,7 +5,7 @@ from numba import prange
 
 from deepergcn.ops.kernels.compile import body, kernel
 from deepergcn.ops.kernels.intrinsics import prefetch_row, working_row
-from deepergcn.ops.kernels.rows import AHEAD, chunk_begin, load, message, prefetch_edge
+from deepergcn.ops.kernels.rows import chunk_begin, load, lookahead, message, prefetch_edge
 
 
 @body
@@ -18,6 +18,7 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, ou
     """
     channels = x.shape[1]
     edges = source.shape[0]
+    ahead = lookahead(x, edges)
     m = working_row(x, channels)
     top = working_row(x, channels)
     count = working_row(x, channels)
@@ -26,9 +27,9 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, ou
             top[j] = -np.inf
             count[j] = 0
         for k in range(rowptr[v], rowptr[v + 1]):
-            if k + AHEAD < edges:
-                prefetch_row(x, source[k + AHEAD])
-                prefetch_edge(edge, place[k + AHEAD])
+            if k + ahead < edges:
+                prefetch_row(x, source[k + ahead])
+                prefetch_edge(edge, place[k + ahead])
             load(m, x, source[k], edge, place[k])
             for j in range(channels):
                 z = sign * message(m[j], floor, eps)

@@ -42,6 +42,32 @@ def fma(typing_context, a, b, c):
 
 
 @intrinsic
+def mixed(typing_context, bits):
+    """Wellons' hash ``lowbias32`` of 32 bits, in 32 bits: Numba would compute it in 64, on half the lanes."""
+
+    def generate(context, builder, signature, arguments):
+        word = ir.IntType(32)
+        h = arguments[0]
+        for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
+            h = builder.xor(h, builder.lshr(h, ir.Constant(word, shift)))
+            h = builder.mul(h, ir.Constant(word, factor))
+        return builder.xor(h, builder.lshr(h, ir.Constant(word, 16)))
+
+    return types.uint32(types.uint32), generate
+
+
+@intrinsic
+def nth_key(typing_context, key, place):
+    """key + place in 32 bits."""
+
+    def generate(context, builder, signature, arguments):
+        key, place = arguments
+        return builder.add(key, builder.trunc(place, ir.IntType(32)))
+
+    return types.uint32(types.uint32, types.intp), generate
+
+
+@intrinsic
 def _prefetch_at(typing_context, array, offset):
     def generate(context, builder, signature, arguments):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data

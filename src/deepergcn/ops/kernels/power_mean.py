@@ -13,7 +13,7 @@ from numba import prange
 from deepergcn.ops.kernels.compile import body, kernel
 from deepergcn.ops.kernels.intrinsics import prefetch_row, working_row, working_rows
 from deepergcn.ops.kernels.maths import excess, exp, exp_pair, log, log1p
-from deepergcn.ops.kernels.rows import AHEAD, chunk_begin, load, load_again, message, prefetch_edge
+from deepergcn.ops.kernels.rows import chunk_begin, load, load_again, lookahead, message, prefetch_edge
 
 
 @body
@@ -27,6 +27,7 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, p,
     """
     channels = x.shape[1]
     edges = source.shape[0]
+    ahead = lookahead(x, edges)
     kept = working_rows(x, channels)
     last = kept.shape[0] - 1
     top = working_row(x, channels)
@@ -49,9 +50,9 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, p,
             Q[j] = 0
         for k in range(begin, end):
             m = kept[min(k - begin, last)]
-            if k + AHEAD < edges:
-                prefetch_row(x, source[k + AHEAD])
-                prefetch_edge(edge, place[k + AHEAD])
+            if k + ahead < edges:
+                prefetch_row(x, source[k + ahead])
+                prefetch_edge(edge, place[k + ahead])
             load(m, x, source[k], edge, place[k])
             for j in range(channels):
                 m[j] = message(m[j], floor, eps)

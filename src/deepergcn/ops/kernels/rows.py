@@ -13,8 +13,9 @@ from numba.extending import overload
 
 from deepergcn.ops.kernels.intrinsics import fma, prefetch_item, prefetch_row
 
-AHEAD = 8  # edges between asking memory for a row and using it
-FLUSH = 64  # edges whose float32 sums are added into float64 at once
+_AHEAD = 8  # edges between asking memory for a row and using it
+_NEAR = 1 << 21  # numbers that lie near enough in the processor's caches
+FLUSH = 64  # edges or vertices whose float32 sums are added into float64 at once
 
 _TABLE, _AFFINE = 2, 3
 
@@ -34,6 +35,12 @@ def chunk_begin(rowptr, chunk, chunks):
         else:
             high = middle
     return low
+
+
+@njit(inline="always")
+def lookahead(x, edges):
+    """How many edges ahead to ask for a row of ``x`` or an edge's features: never for a graph that is small."""
+    return _AHEAD if x.size + 8 * edges > _NEAR else edges
 
 
 @njit(inline="always")
@@ -108,6 +115,35 @@ def _load(h, x, u, edge, e):
     return none
 
 
+def is_elementwise(edge):
+    """Whether the edge term, given its type, can be had one channel at a time: ``edge_value`` then is ``load``'s h."""
+    return len(edge) != _AFFINE
+
+
+def edge_row(edge, e):
+    """The row of the table that edge ``e`` takes."""
+    raise NotImplementedError
+
+
+@overload(edge_row, inline="always")
+def _edge_row(edge, e):
+    if len(edge) == _TABLE:
+        return lambda edge, e: edge[0][e]
+    return lambda edge, e: 0
+
+
+def edge_value(x, u, edge, row, j):
+    """h_u + h_e in channel ``j``."""
+    raise NotImplementedError
+
+
+@overload(edge_value, inline="always")
+def _edge_value(x, u, edge, row, j):
+    if len(edge) == _TABLE:
+        return lambda x, u, edge, row, j: x[u, j] + edge[1][row, j]
+    return lambda x, u, edge, row, j: x[u, j]
+
+
 @njit(inline="always")
 def load_again(position, last, m, x, u, edge, e, floor, eps):
     """Make the messages that did not fit the kept rows a second time."""
@@ -164,7 +200,7 @@ def _add_edge_gradient(g, edge, e, table_sums, sums):
 
 @njit(inline="always")
 def flush(sums, totals):
-    """Move float32 sums of a few edges into the float64 totals of the chunk."""
+    """Move float32 sums of a few edges or vertices into the float64 totals of the chunk."""
     for k in range(sums.shape[0]):
         for j in range(sums.shape[1]):
             totals[k, j] += sums[k, j]

@@ -15,7 +15,7 @@ from numba import prange
 from deepergcn.ops.kernels.compile import body, kernel
 from deepergcn.ops.kernels.intrinsics import prefetch_row, working_row
 from deepergcn.ops.kernels.maths import exp_of_double
-from deepergcn.ops.kernels.rows import AHEAD, chunk_begin, message
+from deepergcn.ops.kernels.rows import chunk_begin, lookahead, message
 
 
 @body
@@ -66,6 +66,7 @@ def _forward(chunk, chunks, rowptr, source, powers, out, total):
     """out = A / S and total = S for every target."""
     channels = out.shape[1]
     edges = source.shape[0]
+    ahead = lookahead(powers, edges)
     S = working_row(powers, channels)
     A = working_row(powers, channels)
     for v in range(chunk_begin(rowptr, chunk, chunks), chunk_begin(rowptr, chunk + 1, chunks)):
@@ -74,8 +75,8 @@ def _forward(chunk, chunks, rowptr, source, powers, out, total):
             A[j] = 0
         for k in range(rowptr[v], rowptr[v + 1]):
             u = source[k]
-            if k + AHEAD < edges:
-                prefetch_row(powers, source[k + AHEAD])
+            if k + ahead < edges:
+                prefetch_row(powers, source[k + ahead])
             for j in range(channels):
                 S[j] += powers[u, j]
                 A[j] += powers[u, channels + j]
@@ -118,16 +119,18 @@ def _backward(chunk, chunks, rowptr, target, x, floor, eps, beta, slope, shift, 
     """
     channels = x.shape[1]
     edges = target.shape[0]
+    ahead = lookahead(x, edges)
     G = working_row(x, channels)
     H = working_row(x, channels)
+    zero = x.dtype.type(0)  # a bare 0 would take the line to float64
     for u in range(chunk_begin(rowptr, chunk, chunks), chunk_begin(rowptr, chunk + 1, chunks)):
         for j in range(channels):
             G[j] = 0
             H[j] = 0
         for k in range(rowptr[u], rowptr[u + 1]):
             v = target[k]
-            if k + AHEAD < edges:
-                prefetch_row(shares, target[k + AHEAD])
+            if k + ahead < edges:
+                prefetch_row(shares, target[k + ahead])
             for j in range(channels):
                 G[j] += shares[v, j]
                 H[j] += shares[v, channels + j]
@@ -136,7 +139,7 @@ def _backward(chunk, chunks, rowptr, target, x, floor, eps, beta, slope, shift, 
             e = exp_of_double(beta[j] * (m - shift[j]), m)
             away = m * G[j] - H[j]
             totals[chunk, j] += np.float64(e * m) * away
-            dx[u, j] = 0 if x[u, j] <= floor else e * (G[j] + slope[j] * away)
+            dx[u, j] = zero if x[u, j] <= floor else e * (G[j] + slope[j] * away)
 
 
 @kernel(_backward)

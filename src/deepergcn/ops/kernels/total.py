@@ -5,7 +5,7 @@ from numba import prange
 
 from deepergcn.ops.kernels.compile import body, kernel
 from deepergcn.ops.kernels.intrinsics import prefetch_row, working_row
-from deepergcn.ops.kernels.rows import AHEAD, chunk_begin, load, message, prefetch_edge
+from deepergcn.ops.kernels.rows import chunk_begin, load, lookahead, message, prefetch_edge
 
 
 @body
@@ -13,15 +13,16 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, out):
     """out = sum m for every target."""
     channels = x.shape[1]
     edges = source.shape[0]
+    ahead = lookahead(x, edges)
     h = working_row(x, channels)
     acc = working_row(x, channels)
     for v in range(chunk_begin(rowptr, chunk, chunks), chunk_begin(rowptr, chunk + 1, chunks)):
         for j in range(channels):
             acc[j] = 0
         for k in range(rowptr[v], rowptr[v + 1]):
-            if k + AHEAD < edges:
-                prefetch_row(x, source[k + AHEAD])
-                prefetch_edge(edge, place[k + AHEAD])
+            if k + ahead < edges:
+                prefetch_row(x, source[k + ahead])
+                prefetch_edge(edge, place[k + ahead])
             load(h, x, source[k], edge, place[k])
             for j in range(channels):
                 acc[j] += message(h[j], floor, eps)
