@@ -103,6 +103,34 @@ def test_power_mean(case: Case, p: float) -> None:
     assert_as_exact(ops, "power_mean", case, "p", p, eps=1e-3)
 
 
+@given(case=cases(edges=(None,), scales=(0.1, 3.0)), p=st.sampled_from((0.5, -0.7, 1.0, 2.0)))
+@settings(max_examples=60, deadline=None)
+def test_power_mean_node_by_node(case: Case, p: float) -> None:
+    assert_as_exact(ops, "power_mean", case, "p", p, eps=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("p", "with_edges", "on_nodes"), [(1.0, False, True), (-2.0, False, True), (1.0, True, False), (0.4, False, False)]
+)
+def test_power_mean_takes_the_node_path_where_it_is_safe(p: float, with_edges: bool, on_nodes: bool) -> None:
+    case = wide_case(8, 3000, kind="table" if with_edges else None)
+    assert _took_node_path(case, p) == on_nodes
+
+
+def test_a_spread_that_is_too_large_goes_edge_by_edge() -> None:
+    case = wide_case(8, 3000)
+    assert _took_node_path(case, 2.0)
+    assert not _took_node_path(replace(case, x=case.x * 1e6), 2.0)  # from 1e-7 to 1e6: exp(2 ln(1e-13)) = exp(-60)
+
+
+def _took_node_path(case: Case, p: float) -> bool:
+    adjacency = case.adjacency
+    graph = [adjacency.rowptr, adjacency.source, adjacency.edge, adjacency.rowptr_t, adjacency.target, adjacency.edge_t]
+    edge = list(case.edge) if isinstance(case.edge, ops.Table) else []
+    *_, shift = torch.ops.deepergcn.power_mean(case.x, torch.full((case.channels,), p), graph, edge, 1e-7, True)
+    return bool(shift.isfinite().all())
+
+
 @pytest.mark.parametrize("eps", [None, 1e-7])
 @given(case=cases(scales=(1.0,)))
 @settings(max_examples=15, deadline=None)

@@ -1,5 +1,7 @@
 """PowerMean_Agg_p, fast: the definition is ``reference.power_mean``."""
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -7,15 +9,23 @@ from torch import Tensor
 from deepergcn.ops import reference
 from deepergcn.ops.adjacency import Adjacency
 from deepergcn.ops.check import Parameter, check_parameter
-from deepergcn.ops.cpu import array, chunk_count, edge_arrays, floor_and_eps, run_backward
+from deepergcn.ops.cpu import Array, array, chunk_count, edge_arrays, floor_and_eps, run_backward
 from deepergcn.ops.dispatch import aggregate, has_kernels
 from deepergcn.ops.edge import EdgeTerm
-from deepergcn.ops.kernels import power_mean as kernels
+from deepergcn.ops.kernels import power_mean as on_edges
+from deepergcn.ops.kernels import power_mean_nodes as on_nodes
+from deepergcn.ops.kernels import softmax_nodes
+from deepergcn.ops.kernels import total as add_up
+from deepergcn.ops.node_path import message_range, on_edge_path, untouched
 from deepergcn.ops.operator import Gradients, Tensors, register
+from deepergcn.ops.plain import SPREAD
 from deepergcn.ops.reference import EPS
 
 _GEOMETRIC = 1e-20
 """A p nearer 0 than this gives the geometric mean to the last digit, and this p gives it too."""
+
+_LEAST_ON_NODES = 0.5
+"""Below it the division by p would cost the node path digits that the edge path keeps."""
 
 
 def power_mean(
@@ -53,20 +63,52 @@ def power_mean(
 
 
 def _forward(x: Tensor, p: Tensor, graph: Tensors, edge: Tensors, eps: float | None, learn: bool) -> list[Tensor]:
-    """[out, dominant, total, slope] as the kernel names them; no slope where p is not learned."""
-    out, dominant, total, slope = _shapes(x, p, graph, edge, eps, learn)
-    values, powers = array(x), _nonzero(p)
-    kernels.forward(
-        chunk_count(graph, x.shape[1]),
-        *(array(t) for t in graph[:3]),
-        values,
-        edge_arrays(edge),
-        *floor_and_eps(eps, values),
-        np.sign(array(powers)),
-        array(powers),
-        *(array(t) for t in (out, dominant, total, slope)),
-    )
-    return [out, dominant, total, slope]
+    """[out, dominant, total, slope, shift] as the kernels name them; ``shift`` is infinite on the edge path.
+
+    There is no slope where p is not learned.
+    """
+    out, dominant, total, slope, shift = _shapes(x, p, graph, edge, eps, learn)
+    values, powers = array(x), array(_nonzero(p))
+    bounds = floor_and_eps(eps, values)
+    chunks = chunk_count(graph, x.shape[1])
+    rowptr, source, place = (array(t) for t in graph[:3])
+    one = None if edge else _one_shift(chunks, values, powers, *bounds)
+    if one is None:
+        on_edges.forward(
+            chunks,
+            rowptr,
+            source,
+            place,
+            values,
+            edge_arrays(edge),
+            *bounds,
+            np.sign(powers),
+            powers,
+            *(array(t) for t in (out, dominant, total, slope)),
+        )
+        return [out, dominant, total, slope, shift.fill_(torch.inf)]
+    strengths = powers.astype(np.float64)
+    raised = np.empty((values.shape[0], 2 if learn else 1, values.shape[1]), values.dtype)
+    on_nodes.powers_of(chunks, values, *bounds, strengths, one, raised)
+    if learn:
+        softmax_nodes.forward(chunks, rowptr, source, raised, array(slope), array(total))
+    else:
+        add_up.forward(chunks, rowptr, source, place, raised[:, 0], (), *floor_and_eps(None, values), array(total))
+    on_nodes.finish(chunks, rowptr, strengths, one, array(total), array(out), array(slope))
+    return [out, untouched(dominant), total, slope, shift.copy_(torch.from_numpy(one))]
+
+
+def _one_shift(chunks: int, x: Array, p: Array, floor: Any, eps: Any) -> Array | None:
+    """The dominant message of each channel over all nodes; None where a power is small or a spread too large.
+
+    None for float64 as well: there is nothing wider to keep its logarithms in.
+    """
+    if not x.size or x.dtype == np.float64 or np.abs(p).min() < _LEAST_ON_NODES:
+        return None
+    least, most = message_range(chunks, x, floor, eps)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        safe = (least > 0) & (np.abs(p) * np.log(most / least) <= SPREAD)
+    return np.where(p >= 0, most, least).astype(x.dtype) if safe.all() else None
 
 
 def _nonzero(p: Tensor) -> Tensor:
@@ -83,16 +125,34 @@ def _backward(
     learn: bool,
     kept: Tensors,
 ) -> Gradients:
-    out, dominant, total, slope = kept
+    out, dominant, total, slope, shift = kept
     g_out = g * out
     dp = (g_out * slope).sum(dim=0) if learn else torch.zeros_like(p)
-    dx, d_edge, _ = run_backward(x, graph, edge, eps, (_nonzero(p), dominant, g_out / total))
-    return dx, d_edge, dp
+    shares = g_out.div_(total)
+    if on_edge_path(x, shift):
+        dx, d_edge, _ = run_backward(x, graph, edge, eps, (_nonzero(p), dominant, shares))
+        return dx, d_edge, dp
+    values = array(x)
+    dx = torch.empty_like(x, memory_format=torch.contiguous_format)
+    rowptr, target, _ = (array(t) for t in graph[3:])
+    on_nodes.backward(
+        chunk_count(graph, x.shape[1]),
+        rowptr,
+        target,
+        values,
+        *floor_and_eps(eps, values),
+        array(p.double()),
+        array(shift.to(x.dtype)),
+        array(shares),
+        array(dx),
+    )
+    return dx, [], dp
 
 
 def _shapes(x: Tensor, p: Tensor, graph: Tensors, edge: Tensors, eps: float | None, learn: bool) -> list[Tensor]:
     targets, channels = graph[0].shape[0] - 1, x.shape[1]
-    return [x.new_empty(rows, channels) for rows in (targets, targets, targets, targets if learn else 0)]
+    for_targets = [x.new_empty(rows, channels) for rows in (targets, targets, targets, targets if learn else 0)]
+    return [*for_targets, x.new_empty(channels, dtype=torch.float64)]
 
 
 _operator = register("power_mean", _forward, _backward, _shapes)

@@ -1,6 +1,5 @@
 """SoftMax_Agg_beta, fast: the definition is ``reference.softmax``, the plan is in the kernels' own words."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from deepergcn.ops.dispatch import aggregate, has_kernels
 from deepergcn.ops.edge import EdgeTerm
 from deepergcn.ops.kernels import softmax as on_edges
 from deepergcn.ops.kernels import softmax_nodes as on_nodes
+from deepergcn.ops.node_path import message_range, on_edge_path, untouched
 from deepergcn.ops.operator import Gradients, Tensors, register
 from deepergcn.ops.plain import SPREAD
 from deepergcn.ops.reference import EPS
@@ -80,21 +80,18 @@ def _forward(
             array(total),
         )
         return [out, dominant, total, shift.fill_(torch.inf)]
-    powers = np.empty((values.shape[0], 2 * values.shape[1]), values.dtype)
+    powers = np.empty((values.shape[0], 2, values.shape[1]), values.dtype)
     on_nodes.exponentials(chunks, values, *bounds, array(beta.double()), one, powers)
     on_nodes.forward(chunks, rowptr, source, powers, array(out), array(total))
-    untouched = torch.from_numpy(np.zeros(dominant.shape, values.dtype))  # zeros that nobody reads take no memory
-    return [out, untouched, total, shift.copy_(torch.from_numpy(one))]
+    return [out, untouched(dominant), total, shift.copy_(torch.from_numpy(one))]
 
 
 def _one_shift(chunks: int, x: Array, beta: Array, floor: Any, eps: Any) -> Array | None:
     """The dominant message of each channel over all nodes, or None where the channel's spread is too large."""
     if not x.size:
         return None
-    low, high = (np.empty((chunks, x.shape[1]), x.dtype) for _ in range(2))
-    on_nodes.spread(chunks, x, low, high)
+    least, most = message_range(chunks, x, floor, eps)
     with np.errstate(over="ignore", invalid="ignore"):
-        least, most = (np.maximum(e, floor) + np.float64(eps) for e in (low.min(axis=0), high.max(axis=0)))
         safe = np.abs(beta) * (most - least) <= SPREAD
     return np.where(beta >= 0, most, least) if safe.all() else None
 
@@ -111,12 +108,12 @@ def _backward(
 ) -> Gradients:
     out, dominant, total, shift = kept
     slope = torch.zeros_like(beta) if semi_gradient else beta
-    if not x.numel() or math.isinf(shift[0]):
+    if on_edge_path(x, shift):
         return run_backward(x, graph, edge, eps, (beta, slope, dominant, out, g / total))
     values = array(x)
     dx = torch.empty_like(x, memory_format=torch.contiguous_format)
     chunks = chunk_count(graph, x.shape[1])
-    shares = np.empty((g.shape[0], 2 * g.shape[1]), values.dtype)
+    shares = np.empty((g.shape[0], 2, g.shape[1]), values.dtype)
     on_nodes.divide(chunks, array(g), array(out), array(total), shares)
     totals = torch.zeros(chunks, x.shape[1], dtype=torch.float64)
     rowptr, target, _ = (array(t) for t in graph[3:])

@@ -83,12 +83,22 @@ def _prefetch_at(typing_context, array, offset):
 
 
 @njit(inline="always")
-def prefetch_row(array, row):
-    """Ask for a row of a C-contiguous array before it is needed; a random gather waits for memory otherwise."""
-    width = array.shape[1]
+def _prefetch(array, row, width):
     start = np.intp(row) * width
     for offset in range(0, width, 16):
         _prefetch_at(array, start + offset)
+
+
+@njit(inline="always")
+def prefetch_row(array, row):
+    """Ask for a row of a C-contiguous array before it is needed; a random gather waits for memory otherwise."""
+    _prefetch(array, row, array.shape[1])
+
+
+@njit(inline="always")
+def prefetch_pair(pairs, row):
+    """As ``prefetch_row`` for an array [rows, 2, width]: both rows of a pair."""
+    _prefetch(pairs, row, 2 * pairs.shape[2])
 
 
 @njit(inline="always")

@@ -7,7 +7,7 @@ of Cephes, accurate to about one unit in the last place. NaN in, NaN out.
 import math
 
 import numpy as np
-from numba import types
+from numba import njit, types
 from numba.extending import overload
 
 from deepergcn.ops.kernels.compile import OPTIONS
@@ -18,6 +18,24 @@ _LOWEST = _F(-87.3)  # exp of it is the smallest normal float32
 _VANISHED = _F(-70)  # exp of it times the smallest message is still a normal number: arithmetic below them is very slow
 _LOG2E, _LN2_HIGH, _LN2_LOW = _F(1.44269504088896341), _F(0.693359375), _F(-2.12194440e-4)
 _SERIES = np.array([(k + 1) / math.factorial(k + 2) for k in range(17, -1, -1)])  # of excess
+
+
+@njit(inline="always")
+def _less_one(r):
+    """exp(r) - 1 for a float32 r of at most ln(2) / 2 in size."""
+    q = _F(1.9875691500e-4)
+    q = q * r + _F(1.3981999507e-3)
+    q = q * r + _F(8.3334519073e-3)
+    q = q * r + _F(4.1665795894e-2)
+    q = q * r + _F(1.6666665459e-1)
+    q = q * r + _F(5.0000001201e-1)
+    return q * r * r + r
+
+
+@njit(inline="always")
+def _power_of_two(k):
+    """2^k for a whole float32 k from -126 to 127."""
+    return float_from_bits((np.int32(k) + np.int32(127)) << np.int32(23))
 
 
 def exp_pair(t):
@@ -33,15 +51,8 @@ def _exp_pair(t):
     def single(t):
         t = _LOWEST if t < _LOWEST else t
         k = np.floor(t * _LOG2E + _F(0.5))
-        r = (t - k * _LN2_HIGH) - k * _LN2_LOW
-        q = _F(1.9875691500e-4)
-        q = q * r + _F(1.3981999507e-3)
-        q = q * r + _F(8.3334519073e-3)
-        q = q * r + _F(4.1665795894e-2)
-        q = q * r + _F(1.6666665459e-1)
-        q = q * r + _F(5.0000001201e-1)
-        q = q * r * r + r
-        scale = float_from_bits((np.int32(k) + np.int32(127)) << np.int32(23))
+        q = _less_one((t - k * _LN2_HIGH) - k * _LN2_LOW)
+        scale = _power_of_two(k)
         return scale * q + scale, scale * q + (scale - _F(1))
 
     return single
@@ -77,7 +88,7 @@ def _weight(t):
 
 
 def exp_of_double(t, like):
-    """exp of a float64 t <= 0 in the precision of ``like``: the exponent loses nothing before it is taken."""
+    """exp of a float64 t from -87 to 87 in the precision of ``like``; the exponent loses nothing before it is taken."""
     raise NotImplementedError
 
 
@@ -88,11 +99,33 @@ def _exp_of_double(t, like):
 
     def single(t, like):
         k = np.floor(t * 1.44269504088896341 + 0.5)
-        r = _F(t - k * 0.693147180559945309)
-        scale = float_from_bits((np.int32(k) + np.int32(127)) << np.int32(23))
-        return exp_pair(r)[0] * scale
+        q = _less_one(_F(t - k * 0.693147180559945309))
+        scale = _power_of_two(_F(k))
+        return scale * q + scale
 
     return single
+
+
+@njit(inline="always")
+def _log_parts(v):
+    """(k, r, q) with ln(v) = k ln 2 + (r + q), for a normal float32 v > 0; q is small beside r."""
+    bits = bits_from_float(v)
+    k = _F((bits >> np.int32(23)) - np.int32(126))
+    r = float_from_bits((bits & np.int32(0x007FFFFF)) | np.int32(0x3F000000))  # in [1/2, 1)
+    small = r < _F(0.707106781186547524)
+    k = k - _F(1) if small else k
+    r = (r + r if small else r) - _F(1)
+    z = r * r
+    q = _F(7.0376836292e-2)
+    q = q * r + _F(-1.1514610310e-1)
+    q = q * r + _F(1.1676998740e-1)
+    q = q * r + _F(-1.2420140846e-1)
+    q = q * r + _F(1.4249322787e-1)
+    q = q * r + _F(-1.6668057665e-1)
+    q = q * r + _F(2.0000714765e-1)
+    q = q * r + _F(-2.4999993993e-1)
+    q = q * r + _F(3.3333331174e-1)
+    return k, r, q * r * z - _F(0.5) * z
 
 
 def log(v):
@@ -106,26 +139,27 @@ def _log(v):
         return lambda v: math.log(v)
 
     def single(v):
-        bits = bits_from_float(v)
-        k = _F((bits >> np.int32(23)) - np.int32(126))
-        r = float_from_bits((bits & np.int32(0x007FFFFF)) | np.int32(0x3F000000))  # in [1/2, 1)
-        small = r < _F(0.707106781186547524)
-        k = k - _F(1) if small else k
-        r = (r + r if small else r) - _F(1)
-        z = r * r
-        q = _F(7.0376836292e-2)
-        q = q * r + _F(-1.1514610310e-1)
-        q = q * r + _F(1.1676998740e-1)
-        q = q * r + _F(-1.2420140846e-1)
-        q = q * r + _F(1.4249322787e-1)
-        q = q * r + _F(-1.6668057665e-1)
-        q = q * r + _F(2.0000714765e-1)
-        q = q * r + _F(-2.4999993993e-1)
-        q = q * r + _F(3.3333331174e-1)
-        q = q * r * z
-        q = q + k * _LN2_LOW - _F(0.5) * z
-        result = (r + q) + k * _LN2_HIGH
+        k, r, q = _log_parts(v)
+        result = (r + (q + k * _LN2_LOW)) + k * _LN2_HIGH
         return result if v > _F(0) else _F(np.nan)
+
+    return single
+
+
+def log_in_double(v):
+    """ln(v) for normal v > 0 as a float64 with the absolute accuracy of a float32 near 1, however large it is."""
+    raise NotImplementedError
+
+
+@overload(log_in_double, jit_options=OPTIONS)
+def _log_in_double(v):
+    if v == types.float64:
+        return lambda v: math.log(v)
+
+    def single(v):
+        k, r, q = _log_parts(v)
+        result = k * 0.693147180559945309 + np.float64(r + q)
+        return result if v > _F(0) else np.nan
 
     return single
 

@@ -6,14 +6,15 @@ of width 2D, and backward is one with the transpose:
     G_u = sum_v g_v / S_v      H_u = sum_v g_v out_v / S_v
     dm_u = e_u [(1 + beta m_u) G_u - beta H_u]      dbeta = sum_u e_u m_u (m_u G_u - H_u)
 
-The exponent is taken in float64, so that e has full float32 accuracy however far m_u lies from c.
+The exponent is taken in float64, so that e has full float32 accuracy however far m_u lies from c. What the product
+adds lies in pairs of rows, [nodes, 2, channels]: an index such as ``channels + j`` stops a loop from vectorising.
 """
 
 import numpy as np
 from numba import prange
 
 from deepergcn.ops.kernels.compile import body, kernel
-from deepergcn.ops.kernels.intrinsics import prefetch_row, working_row
+from deepergcn.ops.kernels.intrinsics import prefetch_pair, working_row
 from deepergcn.ops.kernels.maths import exp_of_double
 from deepergcn.ops.kernels.rows import chunk_begin, lookahead, message
 
@@ -45,14 +46,14 @@ def spread(chunks, x, low, high):
 
 @body
 def _exponentials(chunk, chunks, x, floor, eps, beta, shift, powers):
-    """powers = [e | e m], [sources, 2 channels]."""
+    """powers = e and e m, [sources, 2, channels]."""
     channels = x.shape[1]
     for u in range(x.shape[0] * chunk // chunks, x.shape[0] * (chunk + 1) // chunks):
         for j in range(channels):
             m = message(x[u, j], floor, eps)
             e = exp_of_double(beta[j] * (m - shift[j]), m)
-            powers[u, j] = e
-            powers[u, channels + j] = e * m
+            powers[u, 0, j] = e
+            powers[u, 1, j] = e * m
 
 
 @kernel(_exponentials)
@@ -76,10 +77,10 @@ def _forward(chunk, chunks, rowptr, source, powers, out, total):
         for k in range(rowptr[v], rowptr[v + 1]):
             u = source[k]
             if k + ahead < edges:
-                prefetch_row(powers, source[k + ahead])
+                prefetch_pair(powers, source[k + ahead])
             for j in range(channels):
-                S[j] += powers[u, j]
-                A[j] += powers[u, channels + j]
+                S[j] += powers[u, 0, j]
+                A[j] += powers[u, 1, j]
         if rowptr[v] == rowptr[v + 1]:
             for j in range(channels):
                 S[j] = 1
@@ -96,13 +97,13 @@ def forward(chunks, rowptr, source, powers, out, total):
 
 @body
 def _divide(chunk, chunks, g, out, total, shares):
-    """shares = [g / S | g out / S], [targets, 2 channels]."""
+    """shares = g / S and g out / S, [targets, 2, channels]."""
     channels = g.shape[1]
     for v in range(g.shape[0] * chunk // chunks, g.shape[0] * (chunk + 1) // chunks):
         for j in range(channels):
             share = g[v, j] / total[v, j]
-            shares[v, j] = share
-            shares[v, channels + j] = share * out[v, j]
+            shares[v, 0, j] = share
+            shares[v, 1, j] = share * out[v, j]
 
 
 @kernel(_divide)
@@ -113,7 +114,7 @@ def divide(chunks, g, out, total, shares):
 
 @body
 def _backward(chunk, chunks, rowptr, target, x, floor, eps, beta, slope, shift, shares, dx, totals):
-    """dx for every source, and dbeta into ``totals`` [chunks, channels]; shares = [g / S | g out / S].
+    """dx for every source, and dbeta into ``totals`` [chunks, channels]; shares = g / S and g out / S.
 
     ``slope`` is beta, 0 for the semi-gradient.
     """
@@ -130,10 +131,10 @@ def _backward(chunk, chunks, rowptr, target, x, floor, eps, beta, slope, shift, 
         for k in range(rowptr[u], rowptr[u + 1]):
             v = target[k]
             if k + ahead < edges:
-                prefetch_row(shares, target[k + ahead])
+                prefetch_pair(shares, target[k + ahead])
             for j in range(channels):
-                G[j] += shares[v, j]
-                H[j] += shares[v, channels + j]
+                G[j] += shares[v, 0, j]
+                H[j] += shares[v, 1, j]
         for j in range(channels):
             m = message(x[u, j], floor, eps)
             e = exp_of_double(beta[j] * (m - shift[j]), m)

@@ -1,0 +1,34 @@
+"""What the node paths of softmax and power mean share: one shift a channel for all nodes, where it is safe.
+
+Without edge features a message depends on its source alone, so that exponentials are taken once a node instead of once
+an edge. They are taken relative to the dominant message of the channel; a channel whose messages lie too far apart for
+that goes edge by edge, with a shift for every vertex.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from deepergcn.ops.cpu import Array
+from deepergcn.ops.kernels.softmax_nodes import spread
+
+
+def message_range(chunks: int, x: Array, floor: Any, eps: Any) -> tuple[Array, Array]:
+    """The smallest and the largest message of every channel, in float64."""
+    low, high = (np.empty((chunks, x.shape[1]), x.dtype) for _ in range(2))
+    spread(chunks, x, low, high)
+    least, most = (np.maximum(e, floor) + np.float64(eps) for e in (low.min(axis=0), high.max(axis=0)))
+    return least, most
+
+
+def on_edge_path(x: Tensor, shift: Tensor) -> bool:
+    """Whether forward went edge by edge, which it tells by infinite shifts."""
+    return not x.numel() or math.isinf(shift[0])
+
+
+def untouched(like: Tensor) -> Tensor:
+    """Zeros that nobody reads, which therefore take no memory."""
+    return torch.from_numpy(np.zeros(like.shape, np.float64 if like.dtype == torch.float64 else np.float32))
