@@ -41,6 +41,9 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.aggregation_arxiv
 	$(BIN)/python -m benchmarks.aggregation_proteins
 	$(BIN)/python -m benchmarks.step_molhiv
+	$(BIN)/python -m benchmarks.loader_molhiv
+	$(BIN)/python -m benchmarks.epoch_molhiv
+	$(BIN)/python -m benchmarks.partitions_proteins
 	$(BIN)/python -m benchmarks.growth
 	$(BIN)/python -m benchmarks.whole_steps proteins
 	$(BIN)/python -m benchmarks.whole_steps arxiv

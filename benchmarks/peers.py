@@ -1,11 +1,25 @@
 """The paper's networks as PyTorch Geometric's users write them, on PyG's own modules."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 from torch_geometric.nn import DeepGCNLayer, GENConv, global_mean_pool
+
+
+class EncodedEdges(nn.Module):
+    """A convolution with an edge encoder of its own, inside what ``ckpt_grad`` recomputes."""
+
+    def __init__(self, conv: nn.Module, encoder: nn.Module) -> None:
+        super().__init__()
+        self.conv, self.encoder = conv, encoder
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor) -> Tensor:
+        out: Tensor = self.conv(x, edge_index, self.encoder(edge_attr))
+        return out
 
 
 class PyGDeeperGCN(nn.Module):
@@ -14,10 +28,10 @@ class PyGDeeperGCN(nn.Module):
     Args:
         node_encoder: from node features to ``channels``.
         edge_encoder: a shared edge encoder, or None.
-        layer_edge_encoders: one edge encoder a layer, or None where the layers take the edge features as they are.
+        layer_edge_encoder: makes an edge encoder for each layer; None where the layers take edge features as they are.
         outputs: the number of outputs of the linear head.
         graph_level: pool the nodes of each graph before the head.
-        checkpoint: PyG's ``ckpt_grad``.
+        ckpt_grad: recompute the activations of every layer in backward, as PyG's layers do.
         conv: the options of PyG's ``GENConv``.
     """
 
@@ -31,25 +45,30 @@ class PyGDeeperGCN(nn.Module):
         norm: str,
         dropout: float,
         edge_encoder: nn.Module | None = None,
-        layer_edge_encoders: nn.ModuleList | None = None,
+        layer_edge_encoder: Callable[[], nn.Module] | None = None,
         graph_level: bool = False,
-        checkpoint: bool = False,
+        ckpt_grad: bool = False,
         **conv: object,
     ) -> None:
         super().__init__()
         self.node_encoder = node_encoder
         self.edge_encoder = edge_encoder
-        self.layer_edge_encoders = layer_edge_encoders
         self.graph_level = graph_level
+        self.ckpt_grad = ckpt_grad
         self.dropout = dropout
+
+        def convolution() -> nn.Module:
+            bare = GENConv(channels, channels, norm=norm, bias=True, **conv)
+            return bare if layer_edge_encoder is None else EncodedEdges(bare, layer_edge_encoder())
+
         self.layers = nn.ModuleList(
             DeepGCNLayer(
-                GENConv(channels, channels, norm=norm, bias=True, **conv),
+                convolution(),
                 nn.BatchNorm1d(channels) if norm == "batch" else nn.LayerNorm(channels),
                 nn.ReLU(),
                 block="res+",
                 dropout=dropout,
-                ckpt_grad=checkpoint and i > 0,
+                ckpt_grad=ckpt_grad,
             )
             for i in range(layers)
         )
@@ -63,8 +82,12 @@ class PyGDeeperGCN(nn.Module):
             edge_attr = self.edge_encoder(edge_attr)
         layers: Any = self.layers
         for i, layer in enumerate(layers):
-            edge = edge_attr if self.layer_edge_encoders is None else self.layer_edge_encoders[i](edge_attr)
-            x = layer.conv(x, edge_index, edge) if i == 0 else layer(x, edge_index, edge)
+            if i > 0:
+                x = layer(x, edge_index, edge_attr)
+            elif self.ckpt_grad:  # DeepGCNLayer would leave the first convolution out, which then does not fit
+                x = checkpoint(layer.conv, x, edge_index, edge_attr, use_reentrant=False)
+            else:
+                x = layer.conv(x, edge_index, edge_attr)
         x = layers[0].norm(x)
         if not self.graph_level:
             x = F.relu(x)
@@ -108,7 +131,7 @@ def pyg_molhiv(atoms: tuple[int, ...], bonds: tuple[int, ...]) -> PyGDeeperGCN:
         layers=7,
         norm="batch",
         dropout=0.5,
-        layer_edge_encoders=nn.ModuleList(SumOfEmbeddings(bonds, 256) for _ in range(7)),
+        layer_edge_encoder=lambda: SumOfEmbeddings(bonds, 256),
         graph_level=True,
         aggr="softmax",
         t=1.0,
@@ -126,7 +149,7 @@ def pyg_arxiv(layers: int = 28) -> PyGDeeperGCN:
         layers=layers,
         norm="batch",
         dropout=0.5,
-        checkpoint=True,
+        ckpt_grad=True,
         aggr="softmax",
         t=0.1,
         num_layers=1,
@@ -143,8 +166,8 @@ def pyg_proteins(layers: int = 112) -> PyGDeeperGCN:
         norm="layer",
         dropout=0.1,
         edge_encoder=nn.Linear(8, 64),
-        layer_edge_encoders=nn.ModuleList(nn.Linear(64, 64) for _ in range(layers)),
-        checkpoint=True,
+        layer_edge_encoder=lambda: nn.Linear(64, 64),
+        ckpt_grad=True,
         aggr="softmax",
         t=1.0,
         learn_t=True,

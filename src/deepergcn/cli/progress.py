@@ -1,5 +1,6 @@
 """How a run is shown while it goes on: a bar on a terminal, a line an epoch elsewhere."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import typer
@@ -24,7 +25,7 @@ class Lines(Reporter):
         if progress.epoch or progress.step:
             typer.echo(f"goes on after epoch {progress.epoch}" + (f", step {progress.step}" if progress.step else ""))
 
-    def ended_epoch(self, row: Row, progress: State) -> None:
+    def ended_epoch(self, row: Row, layers: Sequence[Row], progress: State) -> None:
         typer.echo(f"epoch {progress.epoch}/{self.epochs}  {self.told(row, progress)}  {row['seconds']:.1f} s")
 
     def told(self, row: Row, progress: State) -> str:
@@ -63,7 +64,7 @@ class Bar(Lines):
         if self.bar is not None:
             self.bar.update(self.task, completed=(epoch - 1) * self.steps + step, epoch=epoch)
 
-    def ended_epoch(self, row: Row, progress: State) -> None:
+    def ended_epoch(self, row: Row, layers: Sequence[Row], progress: State) -> None:
         if self.bar is not None:
             self.bar.update(self.task, completed=self._done(progress), told=self.told(row, progress))
 

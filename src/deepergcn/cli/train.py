@@ -37,6 +37,7 @@ def train(
         bool, typer.Option("--resume", help="Go on with the run in --out, or with the newest one of the recipe.")
     ] = False,
     precision: Annotated[Text, typer.Option("--precision", help="32 or bf16.")] = None,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write TensorBoard events too.")] = False,
     devices: Annotated[int, typer.Option("--devices", help="So many GPUs, or processes without one.", min=1)] = 1,
     nodes: Annotated[
         Text, typer.Option("--nodes", metavar="FILE|N", help="Own table of nodes; or the number of machines.")
@@ -72,6 +73,7 @@ def train(
         "resume": resume,
         "epochs": epochs,
         "precision": precision,
+        "tensorboard": tensorboard,
         "reporter": reporter(),
     }
     try:

@@ -84,7 +84,7 @@ class Loop:
                 save_model(self.job.run.model_file, TrainedModel(self.model, self.recipe, self.job.run.info, epoch))
             seconds = time.perf_counter() - started
             rate = self._learning_rate(epoch, len(self.steps) - 1)
-            row = self.log.write(
+            row, layers = self.log.write(
                 epoch, progress.loss_sum / max(progress.loss_count, 1), scores, rate, seconds, self.model
             )
         self.progress = Progress(
@@ -95,7 +95,7 @@ class Loop:
         )
         if self.fabric.is_global_zero:
             save_state(self.job.run.path / "state", self.progress, self.model, self.optimizer)
-            self.job.reporter.ended_epoch(row, self.progress)
+            self.job.reporter.ended_epoch(row, layers, self.progress)
 
     def _step(self, epoch: int, step: int, batches: list[GraphBatch]) -> tuple[float, int]:
         """One step of the optimizer; the loss over the batches of all processes, and the number of its labels."""

@@ -1,5 +1,7 @@
 """Who is told how a run goes on; here nobody."""
 
+from collections.abc import Sequence
+
 from deepergcn.training.run import Row, Run
 from deepergcn.training.state import Progress
 
@@ -13,8 +15,8 @@ class Reporter:
     def stepped(self, epoch: int, step: int, loss: float) -> None:
         """So many steps of this epoch are done."""
 
-    def ended_epoch(self, row: Row, progress: Progress) -> None:
-        """An epoch is done; ``row`` is its line of ``metrics.csv``."""
+    def ended_epoch(self, row: Row, layers: Sequence[Row], progress: Progress) -> None:
+        """An epoch is done; ``row`` is its line of ``metrics.csv``, ``layers`` are its lines of ``dynamics.csv``."""
 
     def left(self) -> None:
         """The run has been left, ended or not."""

@@ -10,6 +10,7 @@
 | ``state/`` | the last two states of training, for resuming |
 | ``summary.json`` | :class:`Summary`, once the run has ended |
 | ``plots/`` | pictures of the csv files |
+| ``tensorboard/`` | the same as TensorBoard events, where that was asked for |
 | ``lock`` | held by the process that trains |
 """
 

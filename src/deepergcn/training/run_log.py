@@ -25,8 +25,8 @@ class RunLog:
 
     def write(
         self, epoch: int, train_loss: float, scores: Scores | None, rate: float, seconds: float, model: GraphNetwork
-    ) -> Row:
-        """Add an epoch; its row of ``metrics.csv``."""
+    ) -> tuple[Row, list[Row]]:
+        """Add an epoch; its row of ``metrics.csv``, and its rows of ``dynamics.csv``."""
         row: Row = {
             "epoch": epoch,
             "train_loss": train_loss,
@@ -40,11 +40,14 @@ class RunLog:
             "peak_memory_mb": round(_peak_memory() / 2**20, 1),
         }
         self.metrics += _line(row[name] for name in METRIC_COLUMNS)
-        for layer, values in enumerate(model.dynamics(), start=1):
-            self.dynamics += _line([epoch, layer, *(_mean(values.get(name)) for name in DYNAMIC_COLUMNS[2:])])
+        layers: list[Row] = [
+            {"epoch": epoch, "layer": layer, **{name: _mean(values.get(name)) for name in DYNAMIC_COLUMNS[2:]}}
+            for layer, values in enumerate(model.dynamics(), start=1)
+        ]
+        self.dynamics += "".join(_line(values[name] for name in DYNAMIC_COLUMNS) for values in layers)
         write_text(self.folder / "metrics.csv", self.metrics)
         write_text(self.folder / "dynamics.csv", self.dynamics)
-        return row
+        return row, layers
 
 
 def _kept(path: Path, columns: tuple[str, ...], epoch: int) -> str:

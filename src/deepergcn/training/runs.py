@@ -45,6 +45,7 @@ def train_runs(
     resume: bool = False,
     epochs: int | None = None,
     precision: str | None = None,
+    tensorboard: bool = False,
     reporter: Reporter | None = None,
 ) -> tuple[Path, RunsSummary]:
     """Train so many runs, with the seeds from ``seed`` or 0 on; their folder, and ``summary.json`` in it.
@@ -77,6 +78,7 @@ def train_runs(
                 resume=there,
                 epochs=epochs,
                 precision=precision,
+                tensorboard=tensorboard,
                 reporter=reporter,
             )
         )

@@ -25,6 +25,7 @@ from deepergcn.training.run_folders import newest_folder, next_folder
 from deepergcn.training.sample import write_sample
 from deepergcn.training.seeds import seed_torch
 from deepergcn.training.survive import Interrupted, Signals, locked
+from deepergcn.training.tensorboard import TensorBoard
 
 DEFAULT = "solubility"
 """The recipe that is trained where none is named."""
@@ -42,6 +43,7 @@ def train(
     resume: bool = False,
     epochs: int | None = None,
     precision: str | None = None,
+    tensorboard: bool = False,
     reporter: Reporter | None = None,
 ) -> Run:
     """Train a recipe; the run directory that comes of it.
@@ -58,10 +60,14 @@ def train(
         resume: go on where the run in ``out``, or the newest one of this recipe, was stopped.
         epochs: instead of the recipe's; more than before where a run is resumed.
         precision: ``"32"`` or ``"bf16"``, instead of the recipe's.
+        tensorboard: write TensorBoard events into the run directory too.
         reporter: who is told how the run goes on.
 
     A run that is stopped by SIGTERM or SIGINT saves its state and raises :class:`Interrupted`.
     """
+    reporter = reporter or Reporter()
+    if tensorboard:
+        reporter = TensorBoard(reporter)
     changes = (*_source(data), *settings, *(() if precision is None else (f"training.precision={precision}",)))
     if out is not None:
         folder = Path(out)
@@ -76,13 +82,13 @@ def train(
     fabric = make_fabric(devices, machines, planned_recipe(plan, DEFAULT).training.precision)
     with ExitStack() as held:
         if under_torchrun():
-            result = launch(fabric, _work_of_torchrun, plan, reporter or Reporter())
+            result = launch(fabric, _work_of_torchrun, plan, reporter)
         else:
             held.enter_context(locked(folder))
             dataset = prepare(plan, DEFAULT, devices)
             if devices > 1:
                 held.enter_context(Signals().watched())
-            result = launch(fabric, _work, folder, dataset if devices == 1 else None, reporter or Reporter())
+            result = launch(fabric, _work, folder, dataset if devices == 1 else None, reporter)
     if isinstance(result, Interrupted):
         raise result
     return Run.open(folder)

@@ -2,7 +2,9 @@
 
 import hashlib
 import os
+import shutil
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ import torch
 OPTIONS = {"fastmath": {"contract"}, "error_model": "numpy"}
 LANES = {"fastmath": {"contract", "reassoc"}, "error_model": "numpy"}  # for sums over a row's channels, taken in lanes
 
+_UNUSED = 60 * 60 * 24 * 60  # seconds; two months
 _workqueue = threading.Lock()
 
 
@@ -27,9 +30,18 @@ def _cache_folder() -> Path | None:
     folder = root / "deepergcn" / f"kernels-{digest.hexdigest()[:16]}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)
+        _forget_unused(folder.parent)
     except OSError:
         return None
     return folder if os.access(folder, os.W_OK) else None
+
+
+def _forget_unused(root: Path) -> None:
+    """Remove the machine code of other versions that nobody has used for a while."""
+    for folder in root.glob("kernels-*"):
+        if folder.stat().st_mtime < time.time() - _UNUSED:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 _FOLDER = _cache_folder()
