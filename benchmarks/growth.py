@@ -16,8 +16,9 @@ from benchmarks.measure import RESULTS, Step, extra_memory, write_csv
 from deepergcn import ops
 from deepergcn.nn import ResGEN
 
+# All of them too large for the processor's caches, from which the smallest would gain.
 SIZES = {
-    "edges": [250_000, 500_000, 1_000_000, 2_000_000, 4_000_000],
+    "edges": [1_000_000, 2_000_000, 4_000_000, 8_000_000, 16_000_000],
     "channels": [32, 64, 128, 256, 512],
     "layers": [4, 8, 16, 32, 64],
 }
@@ -48,7 +49,7 @@ def prepare(axis: str, size: int) -> Step:
         case "edges":
             return aggregation(size // 10, size, 64)
         case "channels":
-            return aggregation(50_000, 500_000, size)
+            return aggregation(200_000, 2_000_000, size)
     return network(size)
 
 
@@ -67,12 +68,18 @@ def measure(axis: str, size: int) -> tuple[float, int]:
 def plot(axis: str, sizes: list[int], seconds: list[float], memory: list[float], path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
+    from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullFormatter
 
     figure, sides = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
     for side, values, unit in zip(sides, (seconds, memory), ("seconds", "extra memory, MB"), strict=True):
         exponent, offset = np.polyfit(np.log(sizes), np.log(values), 1)
         side.loglog(sizes, values, "o", color="tab:blue")
         side.loglog(sizes, np.exp(offset) * np.array(sizes) ** exponent, "-", color="tab:gray")
+        side.set_xticks(sizes, [EngFormatter(sep="")(size) for size in sizes], minor=False)
+        side.xaxis.set_minor_formatter(NullFormatter())
+        for place in (side.yaxis.set_major_formatter, side.yaxis.set_minor_formatter):
+            place(FuncFormatter(lambda value, _: f"{value:g}"))
+        side.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
         side.set_xlabel(axis)
         side.set_ylabel(unit)
         side.set_title(f"grows as {axis}^{exponent:.2f}", fontsize=10)

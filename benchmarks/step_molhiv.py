@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+import deepergcn
 from benchmarks.graphs import molecules
 from benchmarks.measure import Contestant, Step, memory_asked, minimum_times, report
 from benchmarks.peers import pyg_molhiv
@@ -46,9 +47,11 @@ def ours(size: int) -> Step:
     return training_step(model, lambda: model(graphs), targets_of(size), fused=True)
 
 
-def pyg(size: int, fused: bool = False) -> Step:
+def pyg(size: int, fused: bool = False, accelerated: bool = False) -> Step:
     torch.manual_seed(0)
     model = pyg_molhiv(ATOM_SIZES, BOND_SIZES)
+    if accelerated:
+        deepergcn.accelerate(model)
     graphs = batch(size)
     given = (graphs.x.long(), graphs.edge_index, graphs.edge_attr.long(), graphs.batch)
     return training_step(model, lambda: model(*given), targets_of(size), fused)
@@ -59,6 +62,7 @@ def contestants(size: int) -> dict[str, Contestant]:
         "deepergcn": lambda: ours(size),
         "PyG": lambda: pyg(size),
         "PyG, fused Adam": lambda: pyg(size, fused=True),
+        "PyG, deepergcn.accelerate": lambda: pyg(size, accelerated=True),
     }
 
 

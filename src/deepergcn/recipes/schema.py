@@ -128,7 +128,7 @@ class OptimizerSection(Section):
         lr: the learning rate, at its highest.
         weight_decay: the weight decay.
         clip: the largest norm of the gradient; a longer one is scaled down to it.
-        schedule: ``constant``, or ``cosine``, which falls to 0 at the last epoch.
+        schedule: ``constant``, or ``cosine``, which falls to 0 at the last epoch, wherever a resumed run moves it.
         warmup: so many epochs, or parts of one, in which the learning rate rises from 0.
     """
 
