@@ -185,6 +185,16 @@ def test_many_chunks(function: str, name: str | None, value: float, kind: str | 
 
 @pytest.mark.parametrize("kind", [None, "affine", "table"])
 @pytest.mark.parametrize(("function", "name", "value"), FUNCTIONS)
+def test_a_graph_that_is_too_large_for_the_caches(
+    function: str, name: str | None, value: float, kind: str | None
+) -> None:
+    case = wide_case(3, 280_000, nodes=60_000, kind=kind)  # rows are asked for ahead from 2^21 numbers on
+    assert case.x.numel() + 8 * case.edge_index.shape[1] > 1 << 21
+    assert_as_exact(ops, function, case, name, value)
+
+
+@pytest.mark.parametrize("kind", [None, "affine", "table"])
+@pytest.mark.parametrize(("function", "name", "value"), FUNCTIONS)
 def test_same_bits_over_runs_and_threads(function: str, name: str | None, value: float, kind: str | None) -> None:
     case = wide_case(96, 12_000, kind=kind)
     weight = torch.randn(900, 96)
