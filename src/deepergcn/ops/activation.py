@@ -19,6 +19,8 @@ from deepergcn.ops.operator import is_eager
 Statistics = Literal["none", "row", "batch", "given"]
 """What is normalized by: nothing, each row's moments (layer norm), the batch's (batch norm), or given moments."""
 
+_quietly = np.errstate(all="ignore")  # what is not finite is for the caller to find, as after PyTorch's own operators
+
 
 def fits(x: Tensor) -> bool:
     """Whether the operator takes ``x``: [nodes, channels] on a CPU."""
@@ -56,6 +58,7 @@ def norm_relu_dropout(
     return out.to(x.dtype), mean, variance
 
 
+@_quietly
 def _forward(
     x: Tensor,
     weight: Tensor | None,
@@ -86,6 +89,7 @@ def _forward(
     return out, torch.from_numpy(centre), torch.from_numpy(spread)
 
 
+@_quietly
 def _backward(
     g: Tensor,
     x: Tensor,

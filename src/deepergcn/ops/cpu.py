@@ -102,7 +102,8 @@ def run_backward(
         array(tables),
         totals,
     )
-    added = torch.from_numpy(totals.sum(axis=0).astype(values.dtype))
+    with np.errstate(all="ignore"):
+        added = torch.from_numpy(totals.sum(axis=0).astype(values.dtype))
     match len(edge):
         case 1:
             d_edge = [tables[0]]
