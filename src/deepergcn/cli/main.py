@@ -1,6 +1,5 @@
 """The program ``deepergcn``. Heavy imports happen inside commands, so that help is immediate."""
 
-import os
 from typing import Annotated, NoReturn
 
 import typer
@@ -44,9 +43,6 @@ def _options(
 
 def main() -> None:
     """Run the program; the console script of the package. What a user can put right is one line, not a traceback."""
-    # Threads that wait for work spin for a moment and then sleep. On a machine that is busy with other work a step is
-    # then twice as fast as with endless spinning, and on an idle one a quarter faster than with none.
-    os.environ.setdefault("GOMP_SPINCOUNT", "2000")
     try:
         app()
     except InputError as error:
