@@ -1,6 +1,7 @@
 """Timing in turns, memory in fresh processes, results as tables and CSV."""
 
 import csv
+import ctypes
 import gc
 import os
 import platform
@@ -44,6 +45,7 @@ def extra_memory(step: Step, warm_up: bool = True) -> int:
     if warm_up:
         step()
     gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)  # what the warm-up has freed but not given back would hide as much of the step's
     Path("/proc/self/clear_refs").write_text("5")
     before = _status("VmRSS")
     step()
