@@ -11,7 +11,7 @@ from deepergcn.data.digest import text_digest
 from deepergcn.data.root import data_root
 from deepergcn.errors import InputError
 
-_VERSION = 3
+_VERSION = 4
 _LARGEST_GRAPH = 2_000
 
 

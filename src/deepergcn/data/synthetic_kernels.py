@@ -162,12 +162,10 @@ def ring_edges(
 
 
 @compiled
-def spread(edge_index: Array, weight: Array, h: Array, out: Array, total: Array) -> None:
-    """Add to every node the values of its neighbours times the weights of the edges, and these weights."""
+def spread(edge_index: Array, weight: Array, h: Array, out: Array) -> None:
+    """Add to every node the values of its neighbours times the weights of the edges."""
     for i in range(edge_index.shape[1]):
         u, v, w = edge_index[0, i], edge_index[1, i], weight[i]
-        total[u] += w
-        total[v] += w
         for j in range(h.shape[1]):
             out[u, j] += w * h[v, j]
             out[v, j] += w * h[u, j]
