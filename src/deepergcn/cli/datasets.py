@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from deepergcn.cli.table import print_table
+
 app = typer.Typer(help="List the datasets, or get one.", invoke_without_command=True)
 
 Root = Annotated[
@@ -35,15 +37,19 @@ def datasets(
         typer.echo(json.dumps([asdict(entry) for entry in entries], indent=1, default=str))
         return
 
-    from rich.console import Console
     from rich.filesize import decimal
-    from rich.table import Column, Table
 
-    table = Table(Column("name", no_wrap=True), "what", "state", "raw files", "cached arrays", caption=f"data: {base}")
-    for entry in entries:
-        raw, cache = (decimal(size) if size else "" for size in (entry.raw_bytes, entry.cache_bytes))
-        table.add_row(entry.name, entry.summary, entry.state, raw, cache)
-    Console().print(table)
+    rows = (
+        (
+            entry.name,
+            entry.summary,
+            entry.state,
+            *(decimal(n) if n else "" for n in (entry.raw_bytes, entry.cache_bytes)),
+        )
+        for entry in entries
+    )
+    print_table(("name", "what", "state", "raw files", "cache"), rows, right=["raw files", "cache"])
+    typer.echo(f"data: {base}")
 
 
 @app.command()

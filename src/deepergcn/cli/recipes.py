@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from deepergcn.cli.table import print_table
+
 
 def recipes(as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False) -> None:
     """List the recipes: task, layers, aggregator, trainable parameters and published score."""
@@ -17,19 +19,16 @@ def recipes(as_json: Annotated[bool, typer.Option("--json", help="Print the list
         typer.echo(json.dumps([asdict(entry) for entry in entries], indent=1))
         return
 
-    from rich.console import Console
-    from rich.table import Column, Table
-
-    table = Table(Column("recipe", no_wrap=True), "task", "network", "layers", "aggregator", "parameters", "published")
-    for entry in entries:
-        table.add_row(
+    rows = (
+        (
             entry.name,
-            entry.task or "as the data",
-            entry.network,
-            str(entry.layers),
+            "as the data" if entry.task is None else entry.task.replace(",", ""),
+            f"{entry.network}, {entry.layers} layers",
             entry.aggregator,
-            "as the data" if entry.parameters is None else f"{entry.parameters:,}",
+            "" if entry.parameters is None else f"{entry.parameters:,}",
             "" if entry.published is None else f"{entry.published:.4f} ± {entry.deviation:.4f}",
         )
-    Console().print(table)
+        for entry in entries
+    )
+    print_table(("recipe", "task", "network", "aggregator", "parameters", "published"), rows, right=["parameters"])
     typer.echo("deepergcn train RECIPE trains one; deepergcn train trains solubility")
