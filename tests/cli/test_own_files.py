@@ -60,9 +60,9 @@ def test_a_file_with_bad_rows_gaps_and_strange_columns(deepergcn: Program, tmp_p
     assert [row["id"] for row in rows] == [*(f"c {i}" for i in range(60)), "bad 1", "bad 2", "bad 3", "gap 1", "gap 2"]
     for number, row in enumerate(rows, start=1):
         if number in (61, 62, 63):
-            assert row["class"] == row["score"] == ""
+            assert row["class"] == row["score_inactive"] == ""
         else:
-            assert row["class"] == ("inactive" if float(row["score"]) > 0.5 else "active")
+            assert row["class"] == ("inactive" if float(row["score_inactive"]) > 0.5 else "active")
     assert [row["row"] for row in read(tmp_path / "bad.csv")] == ["61", "62", "63"]
 
     shown = deepergcn("evaluate", "run", "--split", "test", "--json")

@@ -71,12 +71,12 @@ def test_without_an_id_column_the_smiles_are_the_ids(tmp_path: Path) -> None:
 def test_two_classes_have_their_own_names(tmp_path: Path) -> None:
     run = molecule_run(tmp_path, "binary")
     columns = load(run).predict(["CCO", "no molecule", "CCCCN"]).columns()
-    assert list(columns) == ["id", "class", "score"]
-    assert columns["class"][1] is columns["score"][1] is None
-    for name, score in zip(columns["class"], columns["score"], strict=True):
+    assert list(columns) == ["id", "class", "score_yes"]
+    assert columns["class"][1] is columns["score_yes"][1] is None
+    for name, score in zip(columns["class"], columns["score_yes"], strict=True):
         assert score is None or name == ("yes" if score > 0.5 else "no")
     expected = outputs_one_by_one(run, ["CCO", "CCCCN"], tmp_path).sigmoid()[:, 0]
-    assert [columns["score"][0], columns["score"][2]] == pytest.approx(expected.tolist(), rel=1e-5)
+    assert [columns["score_yes"][0], columns["score_yes"][2]] == pytest.approx(expected.tolist(), rel=1e-5)
 
 
 def test_numbers_come_in_the_units_of_the_target(tmp_path: Path) -> None:

@@ -53,9 +53,9 @@ class Predictions:
     def columns(self) -> dict[str, list[Any]]:
         """The predictions as columns by name, None where empty.
 
-        After ``id`` come ``class`` and ``score`` of a binary task, ``class`` and a ``score_`` for every class of a
-        multi-class task, a ``class_`` and ``score_`` for every label of a multi-label task, or ``value`` (``value_``
-        and the target's name, where there are several) of a regression.
+        After ``id`` come ``class`` and a ``score_`` for every class of a multi-class task, and for the second class of
+        a binary task; a ``class_`` and ``score_`` for every label of a multi-label task; or ``value`` (``value_`` and
+        the target's name, where there are several) of a regression.
         """
         filled = [not bool(row.any()) for row in np.isnan(self.values)]
         columns: dict[str, list[Any]] = {"id": list(self.ids)}
@@ -74,7 +74,7 @@ class Predictions:
                 columns[f"class{ending}"] = [
                     pair[int(score > 0.5)] if there else None for score, there in zip(values, filled, strict=True)
                 ]
-                columns[f"score{ending}"] = _cells(values)
+                columns[f"score{ending or '_' + pair[1]}"] = _cells(values)
         return columns
 
     def write(self, path: str | Path) -> None:
