@@ -201,7 +201,7 @@ def test_folder(tmp_path: Path) -> None:
     (tmp_path / "graph" / "edges.csv").unlink()
     with pytest.raises(InputError, match=r"graph: has 0 of the files edges.csv, edges.csv.gz, edges.parquet"):
         read_tables(tmp_path / "graph", label="kind")
-    with pytest.raises(InputError, match="is one file; expected its table of edges too"):
+    with pytest.raises(InputError, match="is one file; expected its edges too"):
         read_tables(tmp_path / "graph" / "nodes.csv", label="kind")
 
 

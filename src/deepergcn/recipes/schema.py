@@ -126,6 +126,7 @@ class OptimizerSection(Section):
     Attributes:
         name: ``adam``, or ``adamw`` where weight decay is not part of the gradient.
         lr: the learning rate, at its highest.
+        eps: what is added to the root of the mean square of a weight's gradients, by which its step is divided.
         weight_decay: the weight decay.
         clip: the largest norm of the gradient; a longer one is scaled down to it.
         schedule: ``constant``, or ``cosine``, which falls to 0 at the last epoch, wherever a resumed run moves it.
@@ -134,6 +135,7 @@ class OptimizerSection(Section):
 
     name: Literal["adam", "adamw"] = "adam"
     lr: Positive
+    eps: Positive = 1e-8
     weight_decay: NotNegative = 0.0
     clip: Positive | None = None
     schedule: Literal["constant", "cosine"] = "constant"

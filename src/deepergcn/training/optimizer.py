@@ -14,7 +14,7 @@ def make_optimizer(model: nn.Module, section: OptimizerSection) -> torch.optim.O
     """The optimizer of a recipe, in one fused pass over the weights."""
     cls = _CLASSES[section.name]
     optimizer: torch.optim.Optimizer = cls(
-        model.parameters(), lr=section.lr, weight_decay=section.weight_decay, fused=True
+        model.parameters(), lr=section.lr, eps=section.eps, weight_decay=section.weight_decay, fused=True
     )
     return optimizer
 
