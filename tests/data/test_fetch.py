@@ -64,6 +64,20 @@ def test_digests_are_recorded_the_first_time(tmp_path: Path) -> None:
         fetch(known, tmp_path)
 
 
+@pytest.mark.parametrize("content", ["{", "[]", '{"raw/edge.csv.gz": 1}'])
+def test_a_damaged_record_is_named(content: str, tmp_path: Path) -> None:
+    with serve(Behaviour(ARCHIVE)) as server:
+        known = small(server.url, published=False)
+        fetch(known, tmp_path)
+        record = tmp_path / "digests" / "ogbn-small.json"
+        record.write_text(content)
+        with pytest.raises(InputError, match=r"ogbn-small\.json: is no record of digests; remove it"):
+            fetch(known, tmp_path)
+        record.unlink()
+        fetch(known, tmp_path)
+    assert json.loads(record.read_text()) == DIGESTS
+
+
 def test_archive_with_a_file_missing(tmp_path: Path) -> None:
     content = zipped({"small/raw/edge.csv.gz": FILES["raw/edge.csv.gz"], "small/split/x": b""})
     with serve(Behaviour(content)) as server, pytest.raises(InputError, match=r"has no split/a/train\.csv\.gz"):

@@ -57,7 +57,7 @@ def _verify(known: Known, folder: Path, root: Path) -> None:
     expected = dict(known.digests)
     source = "published"
     if not expected and record.is_file():
-        expected = json.loads(record.read_text(encoding="utf-8"))
+        expected = _recorded(record)
         source = f"recorded in {record}"
     absent = [name for name in expected if not (folder / name).is_file()]
     if absent:
@@ -66,6 +66,16 @@ def _verify(known: Known, folder: Path, root: Path) -> None:
     for name, digest in expected.items():
         if found[name] != digest:
             raise InputError(f"{folder / name}: has the SHA-256 {found[name]}; expected {digest}, as {source}")
+
+
+def _recorded(record: Path) -> dict[str, str]:
+    try:
+        found = json.loads(record.read_text(encoding="utf-8"))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not all(isinstance(digest, str) for digest in found.values()):
+        raise InputError(f"{record}: is no record of digests; remove it to trust the files that are there")
+    return found
 
 
 def _record(known: Known, folder: Path, root: Path) -> None:
