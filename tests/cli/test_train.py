@@ -161,3 +161,9 @@ def test_recipes_are_listed(deepergcn: Program) -> None:
     table = deepergcn("recipes").out
     assert all(name in table for name in entries)
     assert "0.8580 ± 0.0017" in table  # in a pipe nothing is cut or broken
+
+
+def test_a_network_that_memory_cannot_hold_is_answered_in_one_line(deepergcn: Program, small: list[str]) -> None:
+    answer = deepergcn("train", "--out", "run", *small, "--set", "model.hidden_channels=10000000")
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    assert "error: there is not enough memory; smaller: training.batch_size, model.hidden_channels" in answer.err

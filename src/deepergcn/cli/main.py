@@ -49,6 +49,19 @@ def main() -> None:
         _fail(str(error))
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except (MemoryError, RuntimeError) as error:
+        if not _is_out_of_memory(error):
+            raise
+        _fail(
+            "there is not enough memory; smaller: training.batch_size, model.hidden_channels; more: "
+            f"training.partitions, evaluation.partitions; or model.checkpoint=true, which keeps less ({error})"
+        )
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """Whether Python, NumPy or torch found no memory; torch says so in words alone."""
+    said = str(error)
+    return isinstance(error, MemoryError) or "can't allocate memory" in said or "out of memory" in said
 
 
 def _fail(message: str) -> NoReturn:
