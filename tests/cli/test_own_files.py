@@ -52,6 +52,18 @@ def test_a_file_with_bad_rows_gaps_and_strange_columns(deepergcn: Program, tmp_p
     run = Run.open(tmp_path / "run")
     assert run.info.source["labels"]["classes"] == [["active", "inactive"]]
     assert [row[0] for row in run.info.source["skipped"]] == [61, 62, 63]
+    listed = read(tmp_path / "run" / "skipped.csv")
+    assert [(row["row"], row["molecule"]) for row in listed] == [
+        ("61", "not a molecule"),
+        ("62", ""),
+        ("63", "C(C)(C)(C)(C)C"),
+    ]
+    assert all(row["reason"] for row in listed)
+
+    refused = deepergcn("train", "--molecules", mine, *columns, "--strict", "--out", "strict", *SMALL)
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "my molecules.csv: row 61" in refused.err
+    assert not (tmp_path / "strict").exists()
 
     predicted = deepergcn("predict", "run", mine, "--id-column", "Compound, №", "-o", "out.csv", "--skipped", "bad.csv")
     assert predicted.code == 0, predicted.err
@@ -101,6 +113,19 @@ MISTAKES = {
     "no molecules to train on": (["train", "--molecules", "none.csv", "--target", "y"], ("none.csv", "no such file")),
     "no such target": (["train", "--molecules", "classes.csv", "--target", "y"], ("'y'", "'target'")),
     "no target": (["train", "--molecules", "classes.csv"], ("--target",)),
+    "a target of nothing": (["train", "--target", "y"], ("--target: expected --molecules",)),
+    "an option of other data": (
+        ["train", "--molecules", "classes.csv", "--target", "target", "--label", "y"],
+        ("--label: does not go with --molecules",),
+    ),
+    "strict tables": (
+        ["train", "--nodes", "a.csv", "--edges", "b.csv", "--label", "y", "--strict"],
+        ("--strict: does not go with --nodes",),
+    ),
+    "no such split": (
+        ["train", "--molecules", "classes.csv", "--target", "target", "--split", "part"],
+        ("no column 'part' for the split",),
+    ),
     "no such recipe": (["train", "solubilty"], ("solubilty", "solubility")),
     "no such key": (["train", "--set", "model.layers=3"], ("model.layers", "num_layers")),
     "a wrong value": (["train", "--set", "model.num_layers=many"], ("model.num_layers", "'many'")),

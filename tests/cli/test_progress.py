@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from deepergcn.cli.progress import Bar, Lines, reporter
+from deepergcn.cli.progress import Bar, Lines, molecule_bar, reporter
 from deepergcn.training.train import train
 from tests.training.small import molecule_settings, molecules
 
@@ -29,3 +29,19 @@ def test_a_bar_shows_epochs_loss_scores_and_the_best(
 def test_lines_are_for_files_and_pipes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     assert type(reporter()) is Lines
+
+
+def test_molecules_are_counted_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    with molecule_bar() as progress:
+        assert progress is None
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+    with molecule_bar() as progress:
+        assert progress is not None
+        progress(128, 1000)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert " 128/1000" in err

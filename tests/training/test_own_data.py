@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from deepergcn.data.tables import read_tables
 from deepergcn.errors import InputError
 from deepergcn.training.own_data import molecule_settings, table_settings
 
@@ -69,6 +70,25 @@ def test_a_wrong_column_is_named(tmp_path: Path) -> None:
         molecule_settings(path, targets="toxic", root=tmp_path)
 
 
+def test_a_split_column_is_found_named_or_left_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    parts = ["train", "val", "test", ""]
+    rows = [f"C1{'C' * (i % 20 + 2)}1,{i * 7 // 4 % 2},{parts[i % 4]},{parts[i * 3 // 5 % 3]}" for i in range(200)]
+    path = molecules(tmp_path, rows, header="Smiles,activity,split,fold")
+    found = settings(molecule_settings(path, targets="activity", root=tmp_path))
+    assert found["data.options"] == {"targets": ["activity"], "split_column": "split"}
+    assert "column 'split' says train, valid or test, and is the split" in caplog.text
+    for split, options in (
+        ("fold", {"split_column": "fold"}),
+        ("scaffold", {"split": "scaffold"}),
+        ("random", {}),
+    ):
+        found = settings(molecule_settings(path, targets="activity", split=split, root=tmp_path))
+        assert found["data.options"] == {"targets": ["activity"], **options}
+    other = molecules(tmp_path, [row.replace("val", "left") for row in rows], header="Smiles,activity,split,fold")
+    found = settings(molecule_settings(other, targets="activity", root=tmp_path))
+    assert found["data.options"] == {"targets": ["activity"]}
+
+
 def tables(folder: Path, nodes: int = 150) -> tuple[Path, Path]:
     node_file, edge_file = folder / "nodes.csv", folder / "edges.csv"
     rows = [f"n{i},{i % 3},{i / 7:.3f},{'red' if i % 2 else 'blue'},note {i}," for i in range(nodes)]
@@ -102,3 +122,23 @@ def test_nodes_without_features_have_those_of_their_edges(tmp_path: Path) -> Non
     edges.write_text("source,target,weight\n" + "".join(f"{i},{(i + 1) % 40},{i}\n" for i in range(40)))
     found = settings(table_settings(nodes, edges, label="y", root=tmp_path))
     assert found["data.transforms"] == ["node-features-from-edges"]
+
+
+def test_the_split_of_a_table_is_no_feature(tmp_path: Path) -> None:
+    nodes, edges = tmp_path / "nodes.csv", tmp_path / "edges.csv"
+    parts = ["train", "train", "valid", "test"]
+    nodes.write_text("id,size,split,y\n" + "".join(f"{i},{i},{parts[i % 4]},{i % 3}\n" for i in range(40)))
+    edges.write_text("source,target\n" + "".join(f"{i},{(i + 1) % 40}\n" for i in range(40)))
+    options = settings(table_settings(nodes, edges, label="y", root=tmp_path))["data.options"]
+    assert (options["features"], options["split_column"]) == (["size"], "split")
+    assert "directed" not in options
+    dataset = read_tables(nodes, edges, root=tmp_path, **options)
+    assert dataset.split["valid"].tolist() == list(range(2, 40, 4))
+    assert dataset.symmetric
+
+    options = settings(table_settings(nodes, edges, label="y", split="random", directed=True, root=tmp_path))[
+        "data.options"
+    ]
+    assert (options["features"], options["directed"]) == (["size", "split"], True)
+    assert "split_column" not in options
+    assert not read_tables(nodes, edges, root=tmp_path, **options).symmetric

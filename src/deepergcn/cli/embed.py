@@ -26,11 +26,16 @@ def embed(
     skipped: SkippedOption = None,
 ) -> None:
     """Write the embeddings of molecules or nodes by a trained network."""
+    from deepergcn.cli.progress import molecule_bar
     from deepergcn.training.predictions import EMBEDDING_NAMES, check_ending
     from deepergcn.training.predictor import load
 
     check_ending(output, EMBEDDING_NAMES)
-    embeddings = load(run).embed(data, edges, smiles_column=smiles_column, id_column=id_column, skipped_file=skipped)
+    model = load(run)
+    with molecule_bar() as progress:
+        embeddings = model.embed(
+            data, edges, smiles_column=smiles_column, id_column=id_column, skipped_file=skipped, progress=progress
+        )
     embeddings.write(output)
     rows, channels = embeddings.values.shape
     typer.echo(f"{output}: {rows} rows of {channels} channels{left_empty(embeddings.skipped)}")

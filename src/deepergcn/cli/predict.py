@@ -30,11 +30,16 @@ def predict(
     skipped: SkippedOption = None,
 ) -> None:
     """Predict the molecules of a file, or the nodes of tables, with a trained network."""
+    from deepergcn.cli.progress import molecule_bar
     from deepergcn.training.predictions import PREDICTION_NAMES, check_ending
     from deepergcn.training.predictor import load
 
     check_ending(output, PREDICTION_NAMES)
-    predictions = load(run).predict(data, edges, smiles_column=smiles_column, id_column=id_column, skipped_file=skipped)
+    model = load(run)
+    with molecule_bar() as progress:
+        predictions = model.predict(
+            data, edges, smiles_column=smiles_column, id_column=id_column, skipped_file=skipped, progress=progress
+        )
     predictions.write(output)
     typer.echo(f"{output}: {len(predictions)} rows{left_empty(predictions.skipped)}")
 

@@ -1,11 +1,19 @@
 """How a run is shown while it goes on: a bar on a terminal, a line an epoch elsewhere."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from deepergcn.training.reporter import Reporter
 from deepergcn.training.run import Row, Run
@@ -80,3 +88,16 @@ class Bar(Lines):
 def reporter() -> Lines:
     """The one that fits where the output goes."""
     return Bar() if Console().is_terminal else Lines()
+
+
+@contextmanager
+def molecule_bar() -> Iterator[Callable[[int, int], None] | None]:
+    """Who is told how many molecules have been read: a bar on a terminal, gone afterwards; nobody elsewhere."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    columns = (TextColumn("molecules"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("molecules", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from deepergcn.training.runs import RunsSummary
 
 Text = str | None
+_OWN = "Your own data"
 
 
 def train(
     recipe: Annotated[
-        Text, typer.Argument(metavar="[RECIPE]", help="A recipe's name or YAML file; solubility if none.")
+        Text, typer.Argument(metavar="RECIPE", help="A recipe's name or YAML file; solubility if none.")
     ] = None,
     data: Annotated[Text, typer.Option("--data", help="The dataset instead of the recipe's: a name or a path.")] = None,
     settings: Annotated[
@@ -40,14 +41,42 @@ def train(
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write TensorBoard events too.")] = False,
     devices: Annotated[int, typer.Option("--devices", help="So many GPUs, or processes without one.", min=1)] = 1,
     nodes: Annotated[
-        Text, typer.Option("--nodes", metavar="FILE|N", help="Own table of nodes; or the number of machines.")
+        Text,
+        typer.Option(
+            "--nodes", metavar="FILE|N", help="Own table of nodes; or the number of machines.", rich_help_panel=_OWN
+        ),
     ] = None,
-    edges: Annotated[Text, typer.Option("--edges", help="Own table of edges, to go with --nodes.")] = None,
-    label: Annotated[list[str] | None, typer.Option("--label", help="The column of --nodes to learn.")] = None,
-    molecules: Annotated[Text, typer.Option("--molecules", help="Own file of molecules: CSV, parquet, SDF.")] = None,
-    smiles_column: Annotated[Text, typer.Option("--smiles-column", help="The column of SMILES.")] = None,
-    target: Annotated[list[str] | None, typer.Option("--target", help="The column of --molecules to learn.")] = None,
-    id_column: Annotated[Text, typer.Option("--id-column", help="The column of ids.")] = None,
+    edges: Annotated[
+        Text,
+        typer.Option("--edges", help="Own table of edges, to go with --nodes.", rich_help_panel=_OWN),
+    ] = None,
+    label: Annotated[
+        list[str] | None, typer.Option("--label", help="The column of --nodes to learn.", rich_help_panel=_OWN)
+    ] = None,
+    molecules: Annotated[
+        Text, typer.Option("--molecules", help="Own file of molecules: CSV, parquet, SDF.", rich_help_panel=_OWN)
+    ] = None,
+    smiles_column: Annotated[
+        Text, typer.Option("--smiles-column", help="The column of SMILES.", rich_help_panel=_OWN)
+    ] = None,
+    target: Annotated[
+        list[str] | None, typer.Option("--target", help="The column of --molecules to learn.", rich_help_panel=_OWN)
+    ] = None,
+    id_column: Annotated[Text, typer.Option("--id-column", help="The column of ids.", rich_help_panel=_OWN)] = None,
+    split: Annotated[
+        Text,
+        typer.Option(
+            "--split",
+            help="A column that says train, valid or test; random; or scaffold, for molecules.",
+            rich_help_panel=_OWN,
+        ),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="A molecule that cannot be read is an error.", rich_help_panel=_OWN)
+    ] = False,
+    directed: Annotated[
+        bool, typer.Option("--directed", help="--edges go from source to target only.", rich_help_panel=_OWN)
+    ] = False,
 ) -> None:
     """Train a deep graph network: a recipe, your own molecules, or your own tables of nodes and edges."""
     from deepergcn.cli.progress import reporter
@@ -57,11 +86,20 @@ def train(
     from deepergcn.training.train import train as train_one
 
     machines, tables = (int(nodes), None) if nodes is not None and nodes.isdigit() else (1, nodes)
+    for_molecules = {"--smiles-column": smiles_column, "--target": target, "--strict": strict}
+    for_tables = {"--label": label, "--directed": directed}
     if molecules is not None:
-        recipe, found = recipe or "own-molecules", _molecules(molecules, smiles_column, target, id_column)
+        _refuse(for_tables | {"--nodes": tables, "--edges": edges}, "does not go with --molecules")
+        recipe, found = (
+            recipe or "own-molecules",
+            _molecules(molecules, smiles_column, target, id_column, split, strict),
+        )
     elif tables is not None or edges is not None:
-        recipe, found = recipe or "own-tables", _tables(tables, edges, label, id_column)
+        _refuse(for_molecules, "does not go with --nodes and --edges")
+        recipe, found = recipe or "own-tables", _tables(tables, edges, label, id_column, split, directed)
     else:
+        others = {"--id-column": id_column, "--split": split}
+        _refuse(for_molecules | for_tables | others, "expected --molecules, or --nodes and --edges, with it")
         found = []
     options: dict[str, Any] = {
         "data": data,
@@ -90,20 +128,41 @@ def train(
         tell()
 
 
-def _molecules(molecules: str, smiles_column: str | None, target: list[str] | None, id_column: str | None) -> list[str]:
+def _refuse(options: dict[str, Any], why: str) -> None:
+    """Say which of the options was given for nothing."""
+    name = next((name for name, value in options.items() if value), None)
+    if name is not None:
+        raise InputError(f"{name}: {why}")
+
+
+def _molecules(
+    molecules: str, smiles_column: Text, target: list[str] | None, id_column: Text, split: Text, strict: bool
+) -> list[str]:
+    from deepergcn.cli.progress import molecule_bar
     from deepergcn.training.own_data import molecule_settings
 
     if not target:
         raise InputError("--molecules: expected --target with the column to learn")
-    return molecule_settings(molecules, targets=target, smiles_column=smiles_column, id_column=id_column)
+    with molecule_bar() as progress:
+        return molecule_settings(
+            molecules,
+            targets=target,
+            smiles_column=smiles_column,
+            id_column=id_column,
+            split=split,
+            strict=strict,
+            progress=progress,
+        )
 
 
-def _tables(nodes: str | None, edges: str | None, label: list[str] | None, id_column: str | None) -> list[str]:
+def _tables(
+    nodes: Text, edges: Text, label: list[str] | None, id_column: Text, split: Text, directed: bool
+) -> list[str]:
     from deepergcn.training.own_data import table_settings
 
     if nodes is None or not label:
         raise InputError("--edges: expected --nodes with the table of nodes, and --label with its column to learn")
-    return table_settings(nodes, edges, label=label, id_column=id_column or "id")
+    return table_settings(nodes, edges, label=label, id_column=id_column or "id", split=split, directed=directed)
 
 
 def _tell(run: "Run") -> None:

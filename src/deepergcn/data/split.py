@@ -67,6 +67,12 @@ def part_names(cells: Sequence[str | None]) -> list[str | None]:
     return names
 
 
+def are_parts(cells: Sequence[str | None]) -> bool:
+    """Whether a column says train, valid or test in every cell that is not empty, and train in one at least."""
+    found = {_PART_OF.get(cell.strip().lower()) for cell in cells if cell is not None}
+    return "train" in found and None not in found
+
+
 def column_split(
     names: Sequence[str | None],
     *,

@@ -5,15 +5,18 @@ import logging
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from torch import Tensor
 
-from deepergcn.data.columns import read_columns
+from deepergcn.data.columns import Columns, read_columns
 from deepergcn.data.dataset import PARTS, Dataset
 from deepergcn.data.feature_columns import MOST_CATEGORIES
-from deepergcn.data.molecules import read_molecules
+from deepergcn.data.molecule_rows import open_rows
+from deepergcn.data.molecules import MoleculeSplit, read_molecules
+from deepergcn.data.parse import Progress
+from deepergcn.data.split import are_parts
 from deepergcn.data.tables import read_tables, table_files
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
@@ -27,6 +30,8 @@ _EPOCHS = (20, 200)  # the fewest and the most for molecules
 _BATCHES = ((2_000, 32), (20_000, 64), (math.inf, 128))  # up to so many molecules, so many in a batch
 _NODES_IN_MEMORY = 50_000  # in one step
 
+_SPLIT_COLUMN = "split"  # is one where it says train, valid or test
+
 _log = logging.getLogger(__name__)
 
 
@@ -36,7 +41,10 @@ def molecule_settings(
     targets: str | Sequence[str],
     smiles_column: str | None = None,
     id_column: str | None = None,
+    split: str | None = None,
+    strict: bool = False,
     root: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> list[str]:
     """Settings ``key=value`` that turn the recipe ``own-molecules`` into one for this file.
 
@@ -49,12 +57,23 @@ def molecule_settings(
         targets: The column to learn, or several.
         smiles_column: The column of SMILES.
         id_column: The column of names for the molecules.
+        split: ``"random"``, ``"scaffold"``, or a column that says train, valid or test; where not given, the column
+            "split" if it does, else ``"random"``.
+        strict: Whether a row that cannot be read is an error.
         root: The folder of the cache.
+        progress: Called with the number of molecules done and of all.
     """
     columns = [targets] if isinstance(targets, str) else list(targets)
     options: dict[str, Any] = {"targets": columns, "smiles_column": smiles_column, "id_column": id_column}
+    if split is None:
+        split = _own_split(open_rows(Path(path), smiles_column, id_column).table)
+    if split in get_args(MoleculeSplit):
+        options["split"] = None if split == "random" else split
+    else:
+        options["split_column"] = split
+    options["strict"] = strict or None
     options = {name: value for name, value in options.items() if value is not None}
-    dataset = read_molecules(path, root=root, **options)
+    dataset = read_molecules(path, root=root, progress=progress, **options)
     metric, found = _found(path, dataset, "molecules")
     train = len(dataset.split["train"])
     batch_size = next(size for most, size in _BATCHES if train <= most)
@@ -80,6 +99,8 @@ def table_settings(
     id_column: str = "id",
     source_column: str = "source",
     target_column: str = "target",
+    split: str | None = None,
+    directed: bool = False,
     root: str | Path | None = None,
 ) -> list[str]:
     """Settings ``key=value`` that turn the recipe ``own-tables`` into one for these tables of nodes and edges.
@@ -94,18 +115,25 @@ def table_settings(
         id_column: The column of ``nodes`` with a name for every node.
         source_column: The column of ``edges`` with the name of the node that each edge leaves.
         target_column: The column of ``edges`` with the name of the node that each edge enters.
+        split: ``"random"``, or the column of ``nodes`` that says train, valid or test; where not given, the column
+            "split" if it does, else ``"random"``.
+        directed: Whether an edge goes from source to target only.
         root: The folder of the cache.
     """
     labels = [label] if isinstance(label, str) else list(label)
     node_file, edge_file = table_files(nodes, edges)
+    node_table = read_columns(node_file)
+    split = split or _own_split(node_table)
     options: dict[str, Any] = {
         "label": labels,
         "id_column": id_column,
         "source_column": source_column,
         "target_column": target_column,
-        "features": _usable_features(node_file, {id_column, *labels}),
-        "edge_features": _usable_features(edge_file, {source_column, target_column}),
+        "features": _usable_features(node_table, {id_column, split, *labels}),
+        "edge_features": _usable_features(read_columns(edge_file), {source_column, target_column}),
         "standardize": True,
+        **({} if split == "random" else {"split_column": split}),
+        **({"directed": True} if directed else {}),
     }
     dataset = read_tables(node_file, edge_file, root=root, **options)
     metric, found = _found(nodes, dataset, "nodes")
@@ -157,8 +185,15 @@ def _imbalance(task: Task, y: Tensor) -> float:
     return float(torch.maximum(weight, 1 / weight).median())
 
 
-def _usable_features(path: Path, taken: set[str]) -> list[str]:
-    table = read_columns(path)
+def _own_split(table: Columns) -> str:
+    """The split column of a table, or ``"random"`` where it has none."""
+    if _SPLIT_COLUMN not in table.names or not are_parts(table.text(_SPLIT_COLUMN).to_pylist()):
+        return "random"
+    _log.warning("%s: column %r says train, valid or test, and is the split", table.path, _SPLIT_COLUMN)
+    return _SPLIT_COLUMN
+
+
+def _usable_features(table: Columns, taken: set[str]) -> list[str]:
     usable = []
     for name in table.names:
         if name in taken:
@@ -172,7 +207,7 @@ def _usable_features(path: Path, taken: set[str]) -> list[str]:
         else:
             _log.warning(
                 "%s: column %r is left out of the features: it has %d different texts; expected numbers or 1 to %d",
-                path,
+                table.path,
                 name,
                 values,
                 MOST_CATEGORIES,

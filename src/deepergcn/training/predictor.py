@@ -6,6 +6,7 @@ from pathlib import Path
 from torch import Tensor
 
 from deepergcn.data.dataset import PARTS, Dataset
+from deepergcn.data.parse import Progress
 from deepergcn.errors import InputError
 from deepergcn.nn.graph_network import GraphNetwork
 from deepergcn.training.data import load_data
@@ -67,6 +68,7 @@ class Predictor:
         smiles_column: str | None = None,
         id_column: str | None = None,
         skipped_file: str | Path | None = None,
+        progress: Progress | None = None,
     ) -> Predictions:
         """A prediction for every row.
 
@@ -76,8 +78,9 @@ class Predictor:
             smiles_column: The column of SMILES; that of training where not given.
             id_column: The column of names for the molecules; their SMILES (titles in an SDF) where not given.
             skipped_file: Where to list the rows that cannot be read, as CSV.
+            progress: Called with the number of molecules read and of all, where a file of them is read.
         """
-        rows = self._rows(data, edges, smiles_column, id_column, skipped_file)
+        rows = self._rows(data, edges, smiles_column, id_column, skipped_file, progress)
         values = probabilities(self.task, self._run(rows.dataset, self.network))
         return Predictions(
             self.task,
@@ -96,9 +99,10 @@ class Predictor:
         smiles_column: str | None = None,
         id_column: str | None = None,
         skipped_file: str | Path | None = None,
+        progress: Progress | None = None,
     ) -> Embeddings:
         """The features of every row's node or graph before the head; the arguments are those of :meth:`predict`."""
-        rows = self._rows(data, edges, smiles_column, id_column, skipped_file)
+        rows = self._rows(data, edges, smiles_column, id_column, skipped_file, progress)
         values = self._run(rows.dataset, self.network.embed)
         return Embeddings(rows.ids, spread(values, rows.positions, len(rows.ids)), rows.skipped)
 
@@ -123,6 +127,7 @@ class Predictor:
         smiles_column: str | None,
         id_column: str | None,
         skipped_file: str | Path | None,
+        progress: Progress | None,
     ) -> Rows:
         return read_rows_to_predict(
             data,
@@ -132,6 +137,7 @@ class Predictor:
             smiles_column=smiles_column,
             id_column=id_column,
             skipped_file=skipped_file,
+            progress=progress,
         )
 
     def _run(self, dataset: Dataset, forward: Callable[..., Tensor]) -> Tensor:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from deepergcn.data.dataset import Dataset
+from deepergcn.data.molecules import skipped_rows, write_skipped
 from deepergcn.errors import InputError
 from deepergcn.recipes.load import dump_recipe, load_recipe, read_recipe
 from deepergcn.recipes.schema import Recipe
@@ -68,6 +69,8 @@ def prepare(plan: Plan, default: str, processes: int = 1) -> Dataset:
         label_names=dataset.label_names,
         source=dict(dataset.source),
     )
+    if skipped := skipped_rows(dataset):
+        write_skipped(skipped, plan.folder / "skipped.csv")
     Run.create(plan.folder, recipe, info)
     return dataset
 

@@ -13,7 +13,7 @@ from deepergcn.data.featurize import ATOM_CATEGORIES
 from deepergcn.data.label_columns import missing_labels
 from deepergcn.data.molecule_rows import MOLECULE_NAMES, open_rows
 from deepergcn.data.molecules import molecule_dataset, read_molecules_to_predict, row_numbers, skipped_rows
-from deepergcn.data.parse import Skipped, parse_molecules
+from deepergcn.data.parse import Progress, Skipped, parse_molecules
 from deepergcn.data.sdf import SDF_NAMES
 from deepergcn.data.tables import read_tables_to_predict
 from deepergcn.data.transforms import apply_transforms
@@ -50,6 +50,7 @@ def read_rows_to_predict(
     smiles_column: str | None = None,
     id_column: str | None = None,
     skipped_file: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> Rows:
     """The rows of a file of molecules, a list of SMILES, tables of nodes and edges, or any other dataset."""
     task = info.inputs.task.task()
@@ -65,7 +66,7 @@ def read_rows_to_predict(
     elif molecules and Path(data).name.lower().endswith(MOLECULE_NAMES):
         if smiles_column is None and not Path(data).name.lower().endswith(SDF_NAMES):
             smiles_column = info.source.get("smiles_column")
-        rows = _molecules(Path(data), recipe, info, smiles_column, id_column, skipped_file)
+        rows = _molecules(Path(data), recipe, info, smiles_column, id_column, skipped_file, progress)
     else:
         rows = _whole(load_data(recipe.data.model_copy(update={"source": str(data)})))
     _check_features(rows.dataset, info)
@@ -117,6 +118,7 @@ def _molecules(
     smiles_column: str | None,
     id_column: str | None,
     skipped_file: str | Path | None,
+    progress: Progress | None,
 ) -> Rows:
     dataset = read_molecules_to_predict(
         path,
@@ -125,6 +127,7 @@ def _molecules(
         smiles_column=smiles_column,
         id_column=id_column,
         skipped_file=skipped_file,
+        progress=progress,
     )
     skipped = skipped_rows(dataset)
     ids = dataset.ids

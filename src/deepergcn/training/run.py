@@ -4,6 +4,7 @@
 |---|---|
 | ``recipe.yaml`` | the recipe with every change made to it |
 | ``run.json`` | :class:`RunInfo`: versions, seed, parameter count, data digest, task, how the data was read |
+| ``skipped.csv`` | the molecules that could not be read, with their rows and the reasons, where there are any |
 | ``metrics.csv`` | a row an epoch: :data:`METRIC_COLUMNS`; empty where nothing was evaluated |
 | ``dynamics.csv`` | a row an epoch and layer: :data:`DYNAMIC_COLUMNS`; empty where a layer has no such value |
 | ``model.safetensors`` | the weights of the best epoch, with recipe and run inside: this one file predicts |
