@@ -206,7 +206,7 @@ class GraphNetwork(nn.Module):
     ) -> Tensor:
         assert self.virtual_node is not None
         v = self.virtual_node.start(num_graphs)
-        h = self.layers[0](h + v[batch], graph, edge)
+        h = self.layers[0](h + self.virtual_node.spread(v, batch), graph, edge)
         for i in range(1, len(self.layers)):
             if self.checkpoint:
                 h, v = recompute(self, self._virtual_layer, i, h, v, graph, edge, batch)
@@ -222,10 +222,10 @@ class GraphNetwork(nn.Module):
         layer = self._blocks()[i]
         if not isinstance(layer, ResPlusBlock):
             v = self.virtual_node(i, v, h, batch)
-            return layer.connect(h + v[batch], graph, edge), v
+            return layer.connect(h + self.virtual_node.spread(v, batch), graph, edge), v
         heard = norm_relu_dropout(layer.norm, h, 0.0, self.training)
         v = self.virtual_node(i, v, heard, batch)
-        heard = F.dropout(heard + v[batch], self.dropout, self.training)
+        heard = F.dropout(heard + self.virtual_node.spread(v, batch), self.dropout, self.training)
         return h + layer.conv(heard, graph, edge), v
 
 

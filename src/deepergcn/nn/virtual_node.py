@@ -31,6 +31,10 @@ class VirtualNode(nn.Module):
         """The virtual nodes before the first layer, [num_graphs, channels]."""
         return self.embedding.expand(num_graphs, -1)
 
+    def spread(self, v: Tensor, batch: Tensor) -> Tensor:
+        """What every vertex hears, [vertices, channels]; unlike that of ``v[batch]``, the gradient has one order."""
+        return v.index_select(0, batch)
+
     def forward(self, layer: int, v: Tensor, h: Tensor, batch: Tensor) -> Tensor:
         """The virtual nodes before ``layer`` (1 or later), from those before and the vertices' features ``h``."""
         update = self.updates[layer - 1]
