@@ -139,6 +139,6 @@ def test_the_split_of_a_table_is_no_feature(tmp_path: Path) -> None:
     options = settings(table_settings(nodes, edges, label="y", split="random", directed=True, root=tmp_path))[
         "data.options"
     ]
-    assert (options["features"], options["directed"]) == (["size", "split"], True)
+    assert (options["features"], options["directed"]) == (["size"], True)
     assert "split_column" not in options
     assert not read_tables(nodes, edges, root=tmp_path, **options).symmetric

@@ -124,12 +124,13 @@ def table_settings(
     node_file, edge_file = table_files(nodes, edges)
     node_table = read_columns(node_file)
     split = split or _own_split(node_table)
+    named = [] if split == "random" else [split]
     options: dict[str, Any] = {
         "label": labels,
         "id_column": id_column,
         "source_column": source_column,
         "target_column": target_column,
-        "features": _usable_features(node_table, {id_column, split, *labels}),
+        "features": _usable_features(node_table, {id_column, *labels, *_split_columns(node_table), *named}),
         "edge_features": _usable_features(read_columns(edge_file), {source_column, target_column}),
         "standardize": True,
         **({} if split == "random" else {"split_column": split}),
@@ -185,12 +186,18 @@ def _imbalance(task: Task, y: Tensor) -> float:
     return float(torch.maximum(weight, 1 / weight).median())
 
 
+def _split_columns(table: Columns) -> list[str]:
+    """The column "split" where it says train, valid or test: it is no feature, even where another split is wanted."""
+    there = _SPLIT_COLUMN in table.names and are_parts(table.text(_SPLIT_COLUMN).to_pylist())
+    return [_SPLIT_COLUMN] if there else []
+
+
 def _own_split(table: Columns) -> str:
     """The split column of a table, or ``"random"`` where it has none."""
-    if _SPLIT_COLUMN not in table.names or not are_parts(table.text(_SPLIT_COLUMN).to_pylist()):
-        return "random"
-    _log.warning("%s: column %r says train, valid or test, and is the split", table.path, _SPLIT_COLUMN)
-    return _SPLIT_COLUMN
+    for column in _split_columns(table):
+        _log.warning("%s: column %r says train, valid or test, and is the split", table.path, column)
+        return column
+    return "random"
 
 
 def _usable_features(table: Columns, taken: set[str]) -> list[str]:
