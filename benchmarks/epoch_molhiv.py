@@ -18,7 +18,7 @@ from benchmarks.graphs import data_folder
 from benchmarks.measure import report
 from benchmarks.peers import pyg_molhiv
 from deepergcn.data import load_dataset
-from deepergcn.nn.networks import ATOM_SIZES, BOND_SIZES
+from deepergcn.nn.networks.paper import ATOM_SIZES, BOND_SIZES
 from deepergcn.training.train import train
 
 SIZE = 32

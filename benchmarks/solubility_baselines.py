@@ -15,7 +15,7 @@ from rdkit import Chem
 from rdkit.Chem import rdFingerprintGenerator
 from sklearn.ensemble import RandomForestClassifier
 
-from deepergcn.data.solubility import load_solubility
+from deepergcn.data.molecules.solubility import load_solubility
 
 BITS = 2048
 TREES = 500

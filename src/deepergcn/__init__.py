@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 from deepergcn.version import __version__
 
 if TYPE_CHECKING:
-    from deepergcn.nn.accelerate import accelerate
-    from deepergcn.training.predictor import load
+    from deepergcn.inference.predictor import load
+    from deepergcn.nn.pyg.accelerate import accelerate
     from deepergcn.training.train import train
 
 __all__ = ["__version__", "accelerate", "load", "train"]
 
 # Where each name is found when it is first asked for, so that importing the package stays light.
 _LAZY = {
-    "accelerate": "deepergcn.nn.accelerate",
-    "load": "deepergcn.training.predictor",
+    "accelerate": "deepergcn.nn.pyg.accelerate",
+    "load": "deepergcn.inference.predictor",
     "train": "deepergcn.training.train",
 }
 

@@ -7,7 +7,7 @@ import pytest
 
 from deepergcn.data.registry import SOURCES
 from tests.cli.test_main import run
-from tests.data.test_archive import zipped
+from tests.data.storage.test_archive import zipped
 
 PPA = {"x/raw/edge.csv.gz": b"0,1\n", "x/split/species/train.csv.gz": b"0\n"}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deepergcn.training.run import Run
+from deepergcn.runs.run import Run
 from tests.cli.program import Program
 from tests.training.trained import make_run, molecule_file, small_recipe, table_files, write_lines
 

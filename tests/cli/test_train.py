@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from deepergcn.runs.run import Run
+from deepergcn.studies.seeds import RunsSummary
 from deepergcn.training import train as training
-from deepergcn.training.run import Run
-from deepergcn.training.runs import RunsSummary
-from deepergcn.training.survive import Interrupted
+from deepergcn.training.signals import Interrupted
 from tests.cli.program import Program
 from tests.training.small import molecule_settings, molecules
 

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepergcn.data.columns import read_columns
 from deepergcn.data.dataset import PARTS
-from deepergcn.data.numbers import read_numbers
-from deepergcn.data.parse import parse_molecule, parse_molecules
-from deepergcn.data.scaffold import murcko_scaffold
+from deepergcn.data.molecules.parse import parse_molecule, parse_molecules
+from deepergcn.data.molecules.scaffold import murcko_scaffold
+from deepergcn.data.ogb.numbers import read_numbers
 from deepergcn.data.split import column_split, part_names, random_split, scaffold_split
+from deepergcn.data.tables.columns import read_columns
 from deepergcn.errors import InputError
 from tests.data.real import real_data
 

@@ -13,7 +13,7 @@ from torch.utils.checkpoint import checkpoint
 
 from deepergcn import ops
 from deepergcn.nn import DyResGEN
-from deepergcn.ops import activation, structure
+from deepergcn.ops import edge_order, norm_relu_dropout
 
 CHECKS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
 
@@ -48,11 +48,11 @@ def test_opcheck_of_activation(statistics: str) -> None:
     x = torch.randn(6, 4, requires_grad=True)
     weight, bias = torch.randn(4, requires_grad=True), torch.randn(4, requires_grad=True)
     arguments = (x, weight, bias, torch.zeros(4), torch.ones(4), torch.tensor(7), statistics, 1e-5, True, 0.25)
-    torch.library.opcheck(activation._operator, arguments, test_utils=CHECKS)
+    torch.library.opcheck(norm_relu_dropout._operator, arguments, test_utils=CHECKS)
 
 
 def test_opcheck_of_the_structure() -> None:
-    torch.library.opcheck(structure.build, (torch.randint(6, (2, 15)), 6, 6))
+    torch.library.opcheck(edge_order.build, (torch.randint(6, (2, 15)), 6, 6))
 
 
 def small_network(**options: Any) -> tuple[torch.nn.Module, tuple[Tensor, ops.Adjacency, Tensor]]:
@@ -93,7 +93,7 @@ def test_recomputed_activations_give_the_same_gradients() -> None:
     x = torch.randn(12, 8, requires_grad=True)
 
     def layer(x: Tensor) -> Tensor:
-        hidden = activation.norm_relu_dropout(x, "row", dropout=0.5)[0]
+        hidden = norm_relu_dropout.norm_relu_dropout(x, "row", dropout=0.5)[0]
         return ops.softmax(hidden, adjacency)
 
     grads = []

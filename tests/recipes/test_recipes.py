@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 import torch
 
-from deepergcn.nn.networks import ATOM_SIZES_2020, num_parameters
-from deepergcn.nn.registry import NETWORKS
+from deepergcn.nn.networks.paper import ATOM_SIZES_2020, num_parameters
+from deepergcn.nn.networks.registry import NETWORKS
 from deepergcn.recipes import load_recipe, recipe_names
 from deepergcn.recipes.load import dump_recipe, read_recipe
 from deepergcn.recipes.schema import Inputs, ModelSection, Recipe
-from deepergcn.training.build import build_model, count_parameters
+from deepergcn.runs.network import build_model, count_parameters
 
 PAPER = ("ogbn-proteins", "ogbn-arxiv", "ogbg-ppa", "ogbg-molhiv")
 PARAMETERS = {"ogbn-proteins": 2_374_568, "ogbn-arxiv": 491_176, "ogbg-ppa": 2_336_421, "ogbg-molhiv": 532_232}

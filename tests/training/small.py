@@ -12,9 +12,9 @@ import torch
 from safetensors import safe_open
 
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.layout_writer import write_layout
+from deepergcn.data.ogb.layout_writer import write_layout
 from deepergcn.data.task import Task
-from deepergcn.training.run import Run
+from deepergcn.runs.run import Run
 
 NOT_REPEATABLE = {"seconds", "peak_memory_mb"}
 """Columns of ``metrics.csv`` that are not the same when a run is done again."""

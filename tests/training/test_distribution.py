@@ -9,7 +9,7 @@ import pytest
 from safetensors.torch import load_file
 
 from deepergcn.errors import InputError
-from deepergcn.training.run import Run
+from deepergcn.runs.run import Run
 from deepergcn.training.train import train
 from tests.training.small import molecule_settings, molecules, network, network_settings
 

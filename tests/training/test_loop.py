@@ -10,10 +10,10 @@ from torch import Tensor, nn
 
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import OptimizerSection
-from deepergcn.training.model_file import load_model
+from deepergcn.runs.model_file import load_model
+from deepergcn.runs.run import Run
+from deepergcn.studies.seeds import train_runs
 from deepergcn.training.optimizer import learning_rate
-from deepergcn.training.run import Run
-from deepergcn.training.runs import train_runs
 from deepergcn.training.train import train
 from tests.training.small import molecule_settings, molecules, network, network_settings, repeatable
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from deepergcn.data.tables import read_tables
+from deepergcn.data.tables.read import read_tables
 from deepergcn.errors import InputError
 from deepergcn.training.own_data import molecule_settings, table_settings
 

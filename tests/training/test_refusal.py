@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from deepergcn.errors import InputError
-from deepergcn.training.predictor import load
+from deepergcn.inference.predictor import load
 from tests.training.trained import make_run, molecule_file, small_recipe
 
 Change = Callable[[dict[str, Tensor], dict[str, str]], Any]

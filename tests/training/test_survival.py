@@ -14,8 +14,9 @@ import pytest
 import torch
 
 from deepergcn.errors import InputError
-from deepergcn.training.run import Run
-from deepergcn.training.survive import Interrupted, locked
+from deepergcn.runs.lock import locked
+from deepergcn.runs.run import Run
+from deepergcn.training.signals import Interrupted
 from deepergcn.training.train import train
 from tests.training.small import molecule_settings, molecules, network, network_settings, repeatable, start
 

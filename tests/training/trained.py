@@ -10,10 +10,10 @@ import torch
 from deepergcn.data.dataset import Dataset
 from deepergcn.recipes.load import load_recipe
 from deepergcn.recipes.schema import Recipe
-from deepergcn.training.build import build_model, dataset_inputs
-from deepergcn.training.data import load_data
-from deepergcn.training.model_file import TrainedModel, save_model
-from deepergcn.training.run import FORMAT, Run, RunInfo
+from deepergcn.runs.dataset import load_data
+from deepergcn.runs.model_file import TrainedModel, save_model
+from deepergcn.runs.network import build_model, dataset_inputs
+from deepergcn.runs.run import FORMAT, Run, RunInfo
 
 SMALL = (
     "model.num_layers=2",

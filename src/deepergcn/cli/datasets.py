@@ -27,7 +27,7 @@ def datasets(
     from dataclasses import asdict
 
     from deepergcn.data.inventory import inventory
-    from deepergcn.data.root import data_root
+    from deepergcn.data.storage.folders import data_root
 
     base = data_root(root)
     entries = inventory(base)
@@ -62,10 +62,10 @@ def get(
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from deepergcn.data.fetch import fetch
-    from deepergcn.data.known import KNOWN
+    from deepergcn.data.ogb.fetch import fetch
+    from deepergcn.data.ogb.known import KNOWN
     from deepergcn.data.registry import SOURCES
-    from deepergcn.data.root import data_root
+    from deepergcn.data.storage.folders import data_root
     from deepergcn.errors import InputError
 
     if name not in KNOWN:

@@ -27,8 +27,8 @@ def embed(
 ) -> None:
     """Write the embeddings of molecules or nodes by a trained network."""
     from deepergcn.cli.progress import molecule_bar
-    from deepergcn.training.predictions import EMBEDDING_NAMES, check_ending
-    from deepergcn.training.predictor import load
+    from deepergcn.inference.predictions import EMBEDDING_NAMES, check_ending
+    from deepergcn.inference.predictor import load
 
     check_ending(output, EMBEDDING_NAMES)
     model = load(run)

@@ -16,7 +16,7 @@ def evaluate(
 ) -> None:
     """Score a trained network, on any part of its dataset."""
     from deepergcn.data.dataset import PARTS
-    from deepergcn.training.predictor import load
+    from deepergcn.inference.predictor import load
 
     model = load(run)
     scores = model.evaluate(split or PARTS)

@@ -15,7 +15,7 @@ from deepergcn.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from deepergcn.data.parse import Skipped
+    from deepergcn.data.molecules.parse import Skipped
 
 _MOST_NAMED_ROWS = 10
 
@@ -31,8 +31,8 @@ def predict(
 ) -> None:
     """Predict the molecules of a file, or the nodes of tables, with a trained network."""
     from deepergcn.cli.progress import molecule_bar
-    from deepergcn.training.predictions import PREDICTION_NAMES, check_ending
-    from deepergcn.training.predictor import load
+    from deepergcn.inference.predictions import PREDICTION_NAMES, check_ending
+    from deepergcn.inference.predictor import load
 
     check_ending(output, PREDICTION_NAMES)
     model = load(run)

@@ -15,9 +15,9 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from deepergcn.training.reporter import Reporter
-from deepergcn.training.run import Row, Run
-from deepergcn.training.state import Progress as State
+from deepergcn.runs.callbacks import Reporter
+from deepergcn.runs.run import Row, Run
+from deepergcn.runs.state import Progress as State
 
 
 class Lines(Reporter):

@@ -9,7 +9,7 @@ from deepergcn.cli.table import print_table
 
 def recipes(as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False) -> None:
     """List the recipes: task, layers, aggregator, trainable parameters and published score."""
-    from deepergcn.training.listing import list_recipes
+    from deepergcn.runs.recipes import list_recipes
 
     entries = list_recipes()
     if as_json:

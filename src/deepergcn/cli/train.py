@@ -11,8 +11,8 @@ import typer
 from deepergcn.errors import InputError
 
 if TYPE_CHECKING:
-    from deepergcn.training.run import Run
-    from deepergcn.training.runs import RunsSummary
+    from deepergcn.runs.run import Run
+    from deepergcn.studies.seeds import RunsSummary
 
 Text = str | None
 _OWN = "Your own data"
@@ -80,9 +80,9 @@ def train(
 ) -> None:
     """Train a deep graph network: a recipe, your own molecules, or your own tables of nodes and edges."""
     from deepergcn.cli.progress import reporter
-    from deepergcn.training.launch import is_first_process
-    from deepergcn.training.runs import train_runs
-    from deepergcn.training.survive import Interrupted
+    from deepergcn.studies.seeds import train_runs
+    from deepergcn.training.distributed import is_first_process
+    from deepergcn.training.signals import Interrupted
     from deepergcn.training.train import train as train_one
 
     machines, tables = (int(nodes), None) if nodes is not None and nodes.isdigit() else (1, nodes)

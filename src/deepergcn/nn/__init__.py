@@ -1,7 +1,7 @@
 """Modules over ops: aggregators, GENConv, MsgNorm, encoders, blocks and networks."""
 
-from deepergcn.nn.accelerate import Acceleration, accelerate
-from deepergcn.nn.aggregators import (
+from deepergcn.nn.blocks import BLOCKS, Block, DenseBlock, PlainBlock, ResBlock, ResPlusBlock
+from deepergcn.nn.conv.aggregators import (
     AGGREGATORS,
     Aggregation,
     MaxAggregation,
@@ -11,17 +11,17 @@ from deepergcn.nn.aggregators import (
     SoftmaxAggregation,
     SumAggregation,
 )
-from deepergcn.nn.baselines import GCN, GIN, GaAN, GatedGCN, GraphSAGE
-from deepergcn.nn.blocks import BLOCKS, Block, DenseBlock, PlainBlock, ResBlock, ResPlusBlock
-from deepergcn.nn.deeper_gcn import DeeperGCN
-from deepergcn.nn.encoders import AffineEncoder, CategoricalEncoder, EdgeEncoder
-from deepergcn.nn.from_pyg import from_pyg
-from deepergcn.nn.gen_conv import GENConv
-from deepergcn.nn.graph_network import GraphNetwork
-from deepergcn.nn.message_norm import MessageNorm
-from deepergcn.nn.networks import DyResGEN, PlainGCN, ResGCN, ResGCNPlus, ResGEN, num_parameters
-from deepergcn.nn.node_encoders import CategoricalNodeEncoder, LinearNodeEncoder, SpeciesNodeEncoder
-from deepergcn.nn.registry import NETWORKS, network_class
+from deepergcn.nn.conv.gen_conv import GENConv
+from deepergcn.nn.conv.message_norm import MessageNorm
+from deepergcn.nn.encoders.edges import AffineEncoder, CategoricalEncoder, EdgeEncoder
+from deepergcn.nn.encoders.nodes import CategoricalNodeEncoder, LinearNodeEncoder, SpeciesNodeEncoder
+from deepergcn.nn.networks.baselines import GCN, GIN, GaAN, GatedGCN, GraphSAGE
+from deepergcn.nn.networks.deeper_gcn import DeeperGCN
+from deepergcn.nn.networks.graph_network import GraphNetwork
+from deepergcn.nn.networks.paper import DyResGEN, PlainGCN, ResGCN, ResGCNPlus, ResGEN, num_parameters
+from deepergcn.nn.networks.registry import NETWORKS, network_class
+from deepergcn.nn.pyg.accelerate import Acceleration, accelerate
+from deepergcn.nn.pyg.from_pyg import from_pyg
 
 __all__ = [
     "AGGREGATORS",

@@ -7,9 +7,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 if find_spec("numba"):
-    from deepergcn.ops import activation
+    from deepergcn.ops import norm_relu_dropout as ops
 else:
-    activation = None  # type: ignore[assignment]
+    ops = None  # type: ignore[assignment]
 
 
 def norm_relu_dropout(norm: nn.Module | None, x: Tensor, p: float, training: bool, relu: bool = True) -> Tensor:
@@ -18,13 +18,11 @@ def norm_relu_dropout(norm: nn.Module | None, x: Tensor, p: float, training: boo
     On a CPU it is one operator for batch and layer normalization; elsewhere, and for other norms, PyTorch's three.
     """
     dropout = p if training else 0.0
-    if activation is not None and activation.fits(x):
+    if ops is not None and ops.fits(x):
         if norm is None:
-            return activation.norm_relu_dropout(x, "none", relu=relu, dropout=dropout)[0]
+            return ops.norm_relu_dropout(x, "none", relu=relu, dropout=dropout)[0]
         if isinstance(norm, nn.LayerNorm) and norm.normalized_shape == (x.shape[1],):
-            return activation.norm_relu_dropout(
-                x, "row", norm.weight, norm.bias, eps=norm.eps, relu=relu, dropout=dropout
-            )[0]
+            return ops.norm_relu_dropout(x, "row", norm.weight, norm.bias, eps=norm.eps, relu=relu, dropout=dropout)[0]
         if isinstance(norm, nn.BatchNorm1d) and norm.num_features == x.shape[1]:
             return _batch_norm(norm, x, relu, dropout)
     if norm is not None:
@@ -41,12 +39,10 @@ def _batch_norm(norm: nn.BatchNorm1d, x: Tensor, relu: bool, dropout: float) -> 
     """
     rows = x.shape[0]
     if norm.running_mean is None or norm.running_var is None:
-        out, _, _ = activation.norm_relu_dropout(
-            x, "batch", norm.weight, norm.bias, eps=norm.eps, relu=relu, dropout=dropout
-        )
+        out, _, _ = ops.norm_relu_dropout(x, "batch", norm.weight, norm.bias, eps=norm.eps, relu=relu, dropout=dropout)
         return out
     if not norm.training or rows < 2:
-        out, _, _ = activation.norm_relu_dropout(
+        out, _, _ = ops.norm_relu_dropout(
             x,
             "given",
             norm.weight,
@@ -58,7 +54,7 @@ def _batch_norm(norm: nn.BatchNorm1d, x: Tensor, relu: bool, dropout: float) -> 
             dropout=dropout,
         )
         return out
-    out, mean, variance = activation.norm_relu_dropout(
+    out, mean, variance = ops.norm_relu_dropout(
         x, "batch", norm.weight, norm.bias, eps=norm.eps, relu=relu, dropout=dropout
     )
     factor = 0.0 if norm.momentum is None else norm.momentum

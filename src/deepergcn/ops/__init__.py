@@ -9,7 +9,7 @@ if find_spec("numba"):
     from deepergcn.ops.extremum import max, min
     from deepergcn.ops.power_mean import power_mean
     from deepergcn.ops.softmax import softmax
-    from deepergcn.ops.total import mean, sum
+    from deepergcn.ops.sum_mean import mean, sum
 else:
     from deepergcn.ops.plain import max, mean, min, power_mean, softmax, sum
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from deepergcn.errors import InputError
-from deepergcn.ops.structure import build
+from deepergcn.ops.edge_order import build
 
 
 @dataclass(frozen=True, eq=False)

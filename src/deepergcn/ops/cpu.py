@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from deepergcn.errors import InputError
-from deepergcn.ops.kernels.backward import backward
+from deepergcn.ops.kernels.cpu.backward import backward
 
 _MOST_CHUNKS = 64
 _WORK_A_CHUNK = 1 << 18  # edges and vertices times channels; less is not worth another chunk

@@ -9,7 +9,7 @@ from deepergcn.ops.check import Parameter
 from deepergcn.ops.cpu import array, chunk_count, edge_arrays, floor_and_eps, run_backward
 from deepergcn.ops.dispatch import aggregate, has_kernels
 from deepergcn.ops.edge import EdgeTerm
-from deepergcn.ops.kernels import extremum as kernels
+from deepergcn.ops.kernels.cpu import extremum as kernels
 from deepergcn.ops.operator import Gradients, Tensors, register
 from deepergcn.ops.reference import EPS
 

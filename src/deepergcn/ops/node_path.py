@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from deepergcn.ops.cpu import Array
-from deepergcn.ops.kernels.softmax_nodes import spread
+from deepergcn.ops.kernels.cpu.softmax_nodes import spread
 
 
 def message_range(chunks: int, x: Array, floor: Any, eps: Any) -> tuple[Array, Array]:

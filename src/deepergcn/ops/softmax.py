@@ -12,8 +12,8 @@ from deepergcn.ops.check import Parameter, check_parameter
 from deepergcn.ops.cpu import Array, array, chunk_count, edge_arrays, floor_and_eps, run_backward
 from deepergcn.ops.dispatch import aggregate, has_kernels
 from deepergcn.ops.edge import EdgeTerm
-from deepergcn.ops.kernels import softmax as on_edges
-from deepergcn.ops.kernels import softmax_nodes as on_nodes
+from deepergcn.ops.kernels.cpu import softmax as on_edges
+from deepergcn.ops.kernels.cpu import softmax_nodes as on_nodes
 from deepergcn.ops.node_path import message_range, on_edge_path, untouched
 from deepergcn.ops.operator import Gradients, Tensors, register
 from deepergcn.ops.plain import SPREAD

@@ -6,16 +6,16 @@ from collections.abc import Callable, Collection, Iterator
 import torch
 from torch import Tensor
 
-from deepergcn.data.batch import GraphBatch
+from deepergcn.data.batching.batch import GraphBatch
+from deepergcn.data.batching.loader import GraphLoader
+from deepergcn.data.batching.output_mean import OutputMean
+from deepergcn.data.batching.partitions import RandomPartitions, WholeGraph
+from deepergcn.data.batching.subgraphs import induced
 from deepergcn.data.dataset import PARTS, Dataset
-from deepergcn.data.loader import GraphLoader
-from deepergcn.data.output_mean import OutputMean
-from deepergcn.data.partitions import RandomPartitions, WholeGraph
-from deepergcn.data.subgraphs import induced
 from deepergcn.recipes.schema import Recipe
+from deepergcn.runs.state import Scores
 from deepergcn.training.losses import LossFunction
 from deepergcn.training.seeds import derive
-from deepergcn.training.state import Scores
 
 Forward = Callable[..., Tensor]
 """A network, or its ``embed``, called with a batch."""

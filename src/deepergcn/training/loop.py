@@ -9,22 +9,23 @@ from torch import Tensor
 from torch.distributed import ReduceOp
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
-from deepergcn.data.batch import GraphBatch
+from deepergcn.data.batching.batch import GraphBatch
 from deepergcn.data.dataset import Dataset
-from deepergcn.nn.graph_network import GraphNetwork
-from deepergcn.training.batches import TrainingSteps, labelled
-from deepergcn.training.build import Rescale
+from deepergcn.nn.networks.graph_network import GraphNetwork
+from deepergcn.runs.callbacks import Reporter
+from deepergcn.runs.log import RunLog
+from deepergcn.runs.model_file import TrainedModel, save_model
+from deepergcn.runs.network import Rescale
+from deepergcn.runs.run import Run, Summary
+from deepergcn.runs.state import Progress, Scores, load_state, save_state
 from deepergcn.training.evaluation import Evaluation
+from deepergcn.training.finite import check_finite, check_gradient, explained
 from deepergcn.training.losses import balanced_weight, make_loss, present_labels
 from deepergcn.training.metrics import make_metric
-from deepergcn.training.model_file import TrainedModel, save_model
 from deepergcn.training.optimizer import learning_rate, make_optimizer
-from deepergcn.training.reporter import Reporter
-from deepergcn.training.run import Run, Summary
-from deepergcn.training.run_log import RunLog
 from deepergcn.training.seeds import seed_torch
-from deepergcn.training.state import Progress, Scores, load_state, save_state
-from deepergcn.training.survive import Interrupted, Signals, check_finite, check_gradient, explained
+from deepergcn.training.signals import Interrupted, Signals
+from deepergcn.training.steps import TrainingSteps, labelled
 
 
 @dataclass(frozen=True)

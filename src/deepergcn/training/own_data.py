@@ -10,14 +10,14 @@ from typing import Any, get_args
 import torch
 from torch import Tensor
 
-from deepergcn.data.columns import Columns, read_columns
 from deepergcn.data.dataset import PARTS, Dataset
-from deepergcn.data.feature_columns import MOST_CATEGORIES
-from deepergcn.data.molecule_rows import open_rows
-from deepergcn.data.molecules import MoleculeSplit, read_molecules
-from deepergcn.data.parse import Progress
+from deepergcn.data.molecules.parse import Progress
+from deepergcn.data.molecules.read import MoleculeSplit, read_molecules
+from deepergcn.data.molecules.rows import open_rows
 from deepergcn.data.split import are_parts
-from deepergcn.data.tables import read_tables, table_files
+from deepergcn.data.tables.columns import Columns, read_columns
+from deepergcn.data.tables.features import MOST_CATEGORIES
+from deepergcn.data.tables.read import read_tables, table_files
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 from deepergcn.training.losses import balanced_weight, present_labels

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.molecules import skipped_rows, write_skipped
+from deepergcn.data.molecules.read import skipped_rows, write_skipped
 from deepergcn.errors import InputError
 from deepergcn.recipes.load import dump_recipe, load_recipe, read_recipe
 from deepergcn.recipes.schema import Recipe
-from deepergcn.training.batches import check_steps
-from deepergcn.training.build import count_parameters, dataset_inputs
-from deepergcn.training.data import load_data
-from deepergcn.training.run import FORMAT, Run, RunInfo
+from deepergcn.runs.dataset import load_data
+from deepergcn.runs.network import count_parameters, dataset_inputs
+from deepergcn.runs.run import FORMAT, Run, RunInfo
+from deepergcn.training.steps import check_steps
 
 _PACKAGES = ("deepergcn", "torch", "torch-geometric", "numba", "numpy", "rdkit", "lightning-fabric", "torchmetrics")
 

@@ -6,7 +6,7 @@ draws what the run that was never stopped draws.
 
 import torch
 
-from deepergcn.data.digest import text_digest
+from deepergcn.data.storage.digest import text_digest
 
 
 def derive(seed: int, *names: str | int) -> int:

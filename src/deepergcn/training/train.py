@@ -9,23 +9,24 @@ from lightning_fabric import Fabric
 
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.registry import SOURCES
+from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
 from deepergcn.recipes.load import load_recipe
-from deepergcn.training.build import build_model
-from deepergcn.training.data import load_data
-from deepergcn.training.distribute import synchronize
-from deepergcn.training.files import write_text
-from deepergcn.training.launch import launch, make_fabric, under_torchrun
+from deepergcn.report.plots import write_plots
+from deepergcn.report.tensorboard import TensorBoard
+from deepergcn.runs.callbacks import Reporter
+from deepergcn.runs.dataset import load_data
+from deepergcn.runs.folders import newest_folder, next_folder
+from deepergcn.runs.lock import locked
+from deepergcn.runs.network import build_model
+from deepergcn.runs.run import Run, Summary
+from deepergcn.runs.sample import write_sample
+from deepergcn.training.batch_norm import synchronize
+from deepergcn.training.distributed import launch, make_fabric, under_torchrun
 from deepergcn.training.loop import Job, Loop
-from deepergcn.training.plots import write_plots
 from deepergcn.training.prepare import Plan, planned_recipe, prepare
-from deepergcn.training.reporter import Reporter
-from deepergcn.training.run import Run, Summary
-from deepergcn.training.run_folders import newest_folder, next_folder
-from deepergcn.training.sample import write_sample
 from deepergcn.training.seeds import seed_torch
-from deepergcn.training.survive import Interrupted, Signals, locked
-from deepergcn.training.tensorboard import TensorBoard
+from deepergcn.training.signals import Interrupted, Signals
 
 DEFAULT = "solubility"
 """The recipe that is trained where none is named."""

@@ -1,1 +1,1 @@
-"""CPU kernels in Numba. Nothing outside ``ops`` calls them; the functions of ``ops`` do, through custom operators."""
+"""Kernels by device. Nothing outside ``ops`` calls them; the functions of ``ops`` do, through custom operators."""

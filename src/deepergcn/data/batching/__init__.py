@@ -1,0 +1,1 @@
+"""Batches of whole graphs, and of parts of one."""

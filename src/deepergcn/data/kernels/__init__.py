@@ -1,0 +1,1 @@
+"""The loops over edges of this room, compiled by Numba."""

@@ -1,0 +1,1 @@
+"""Molecules from SMILES and SDF files: read, featurised as OGB does, split."""

@@ -1,0 +1,178 @@
+"""From the text of molecules to their graphs, in parallel; what cannot be read is kept with its reason."""
+
+import contextlib
+import re
+import warnings
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import joblib
+import numpy as np
+import numpy.typing as npt
+from rdkit import Chem, rdBase
+from rdkit.Chem.rdchem import Mol
+
+from deepergcn.data.molecules.featurize import MoleculeGraphs, featurize
+from deepergcn.data.molecules.scaffold import murcko_scaffold
+from deepergcn.errors import InputError
+
+Form = Literal["smiles", "molblock"]
+"""How a molecule is written: as SMILES, or as a record of an SDF file."""
+Progress = Callable[[int, int], None]
+"""Called with the number of molecules done and of all."""
+
+_CHUNK = 500
+_WORTH_PROCESSES = 2_000
+_IDLE_SECONDS = 5
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A row that cannot be read: its number, counted from 1 without the header, its text and the reason."""
+
+    row: int
+    molecule: str
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class ParsedMolecules:
+    """The readable molecules of a list of texts.
+
+    Args:
+        graphs: The molecules that can be read, in order.
+        positions: int64 [M], where each of them stands in the list, from 0.
+        skipped: The others.
+        scaffolds: The scaffold of every text, where asked for; ``None`` where there is none to be found.
+    """
+
+    graphs: MoleculeGraphs
+    positions: npt.NDArray[np.int64]
+    skipped: tuple[Skipped, ...]
+    scaffolds: tuple[str | None, ...]
+
+
+def parse_molecules(
+    texts: Sequence[str | None],
+    *,
+    form: Form = "smiles",
+    scaffolds: bool = False,
+    strict: bool = False,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> ParsedMolecules:
+    """Read and featurize molecules in ``workers`` processes (all cores when not given).
+
+    A text that cannot be read is skipped with its reason, or an error where ``strict``. RDKit writes
+    nothing to the terminal.
+    """
+    if workers is not None and workers < 1:
+        raise InputError(f"workers is {workers}; expected at least 1")
+    parts: list[ParsedMolecules] = []
+    chunks = ((start, texts[start : start + _CHUNK]) for start in range(0, len(texts), _CHUNK))
+    if len(texts) < _WORTH_PROCESSES:
+        workers = 1
+    with contextlib.closing(_parse_chunks(chunks, form, scaffolds, workers)) as results:
+        for part in results:
+            if strict and part.skipped:
+                first = part.skipped[0]
+                raise InputError(f"row {first.row}: cannot read molecule {first.molecule!r}: {first.reason}")
+            parts.append(part)
+            if progress is not None:
+                progress(min(len(parts) * _CHUNK, len(texts)), len(texts))
+    return ParsedMolecules(
+        graphs=MoleculeGraphs.concatenate([part.graphs for part in parts]),
+        positions=np.concatenate([np.empty(0, dtype=np.int64), *(part.positions for part in parts)]),
+        skipped=tuple(row for part in parts for row in part.skipped),
+        scaffolds=tuple(scaffold for part in parts for scaffold in part.scaffolds),
+    )
+
+
+def _parse_chunks(
+    chunks: Iterable[tuple[int, Sequence[str | None]]], form: Form, scaffolds: bool, workers: int | None
+) -> Generator[ParsedMolecules]:
+    if workers == 1:
+        for start, texts in chunks:
+            yield _parse_chunk(start, texts, form, scaffolds)
+        return
+    # Loky neither forks this process, with its threads, nor runs the caller's script again as spawn does.
+    with joblib.parallel_config("loky", idle_worker_timeout=_IDLE_SECONDS):
+        results = joblib.Parallel(n_jobs=workers or joblib.cpu_count(), return_as="generator")(
+            joblib.delayed(_parse_chunk)(start, texts, form, scaffolds) for start, texts in chunks
+        )
+    try:
+        for part in results:  # noqa: UP028 (yield from would close the results outside of the block below)
+            yield part
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that some results were not used
+            results.close()
+
+
+def _parse_chunk(start: int, texts: Sequence[str | None], form: Form, scaffolds: bool) -> ParsedMolecules:
+    mols: list[Mol] = []
+    positions: list[int] = []
+    skipped: list[Skipped] = []
+    found_scaffolds: list[str | None] = []
+    with rdBase.BlockLogs():
+        for position, text in enumerate(texts, start=start):
+            mol = parse_molecule(text, form)
+            if isinstance(mol, str):
+                skipped.append(Skipped(position + 1, molecule_title(text, form), mol))
+                if scaffolds:
+                    found_scaffolds.append(_scaffold_of_refused(text, form))
+                continue
+            mols.append(mol)
+            positions.append(position)
+            if scaffolds:
+                found_scaffolds.append(murcko_scaffold(mol))
+        graphs = featurize(mols)
+    return ParsedMolecules(graphs, np.array(positions, dtype=np.int64), tuple(skipped), tuple(found_scaffolds))
+
+
+def parse_molecule(text: str | None, form: Form = "smiles") -> Mol | str:
+    """The molecule, or RDKit's reason why it cannot be read."""
+    if text is None or not text.strip():
+        return "empty"
+    if form == "smiles" and not text.split()[0].isascii():  # RDKit passes over such characters at the ends
+        return "a character that is not ASCII"
+    with rdBase.CaptureErrorLog() as log:
+        mol = _read(text, form, sanitize=True)
+    if mol is None:
+        try:
+            return _reason(log.messages)
+        except UnicodeDecodeError:  # RDKit may cut a message within a character
+            return "a character that is not ASCII"
+    return mol if mol.GetNumAtoms() else "no atoms"
+
+
+def _read(text: str, form: Form, *, sanitize: bool) -> Mol | None:
+    if form == "smiles":
+        return Chem.MolFromSmiles(text.strip(), sanitize=sanitize)
+    return Chem.MolFromMolBlock(text, sanitize=sanitize)
+
+
+def _scaffold_of_refused(text: str | None, form: Form) -> str | None:
+    """The scaffold of a molecule that is refused for its valences only, so that it counts in a split."""
+    mol = None if not text else _read(text, form, sanitize=False)
+    if mol is None or not mol.GetNumAtoms():
+        return None
+    steps = Chem.SANITIZE_ALL ^ Chem.SANITIZE_PROPERTIES
+    if Chem.SanitizeMol(mol, steps, catchErrors=True) != Chem.SANITIZE_NONE:
+        return None
+    return murcko_scaffold(mol)
+
+
+def _reason(messages: str) -> str:
+    lines = [re.sub(r"^\[[\d:]+\] ", "", line) for line in messages.splitlines()]
+    if not lines:
+        return "RDKit gives no reason"
+    reason = re.sub(r"^SMILES Parse Error: | (for input|while parsing): .*$", "", lines[0])
+    position = re.search(r"around position (\d+)", messages)
+    return f"{reason} near position {position[1]}" if position else reason
+
+
+def molecule_title(text: str | None, form: Form) -> str:
+    """What names the molecule to people: its SMILES, or the first line of its record."""
+    return "" if text is None else text.strip() if form == "smiles" else text.partition("\n")[0].strip()

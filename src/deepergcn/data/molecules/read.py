@@ -1,0 +1,231 @@
+"""Tables of molecules: a SMILES column or an SDF file, with labels to learn or without them to predict."""
+
+import csv
+import logging
+from collections.abc import Sequence
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from rdkit import rdBase
+from torch import Tensor
+
+from deepergcn.data.dataset import Dataset
+from deepergcn.data.molecules.featurize import ATOM_CATEGORIES, BOND_CATEGORIES, MoleculeGraphs
+from deepergcn.data.molecules.parse import ParsedMolecules, Progress, Skipped
+from deepergcn.data.molecules.rows import MoleculeRows, check_molecule_file, open_rows, parse_rows
+from deepergcn.data.split import FRACTIONS, column_split, part_names, random_split, scaffold_split
+from deepergcn.data.storage.cache import cache_file, cached
+from deepergcn.data.storage.digest import file_digest, text_digest
+from deepergcn.data.storage.folders import data_root
+from deepergcn.data.tables.columns import errors_in
+from deepergcn.data.tables.labels import infer_labels, labelled, missing_labels, read_labels, strata
+from deepergcn.data.task import Kind, Metric, Task
+from deepergcn.errors import InputError
+
+MoleculeSplit = Literal["random", "scaffold"]
+
+_VERSION = 1  # of what is cached: to be raised when the same file gives another dataset
+
+_log = logging.getLogger(__name__)
+
+
+def read_molecules(
+    path: str | Path,
+    *,
+    targets: str | Sequence[str] = (),
+    smiles_column: str | None = None,
+    id_column: str | None = None,
+    kind: Kind | None = None,
+    metric: Metric | None = None,
+    split: MoleculeSplit = "random",
+    split_column: str | None = None,
+    fractions: Sequence[float] = FRACTIONS,
+    seed: int = 0,
+    strict: bool = False,
+    skipped_file: str | Path | None = None,
+    root: str | Path | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Dataset:
+    """A dataset of molecules from a file ``.csv``, ``.csv.gz``, ``.parquet``, ``.sdf`` or ``.sdf.gz``.
+
+    Rows are counted from 1, without the header. A row whose molecule RDKit refuses, or whose target is no
+    number in a regression, is skipped; :func:`skipped_rows` gives them back.
+
+    Args:
+        path: The file; a CSV has a header.
+        targets: The columns (or SDF properties) to learn. Empty cells are missing labels.
+        smiles_column: The column of SMILES; the one called "smiles" in any case when not given. An SDF has none.
+        id_column: The column of names for the molecules; their SMILES (their titles in an SDF) when not given.
+        kind: The kind of the task; see :func:`deepergcn.data.tables.labels.infer_labels` for what it is when not given.
+        metric: The metric; the first of its kind when not given.
+        split: ``"random"`` (of the molecules with a label) or ``"scaffold"`` (OGB's; a molecule that is refused
+            for its valences counts in the split, and is then left out).
+        split_column: A column that says train, valid or test, instead of ``split``.
+        fractions: The sizes of train, valid and test.
+        seed: The seed of a random split.
+        strict: Whether a row that cannot be read is an error.
+        skipped_file: Where to list the skipped rows as CSV.
+        root: The folder of the cache.
+        workers: The number of processes; all cores when not given.
+        progress: Called with the number of molecules done and of all.
+    """
+    path = Path(path)
+    columns = (targets,) if isinstance(targets, str) else tuple(targets)
+    if split not in get_args(MoleculeSplit):
+        raise InputError(f"split is {split!r}; expected {' or '.join(get_args(MoleculeSplit))}")
+    check_molecule_file(path)
+    digest = file_digest(path)
+
+    def build() -> Dataset:
+        rows = open_rows(path, smiles_column, id_column)
+        schema = infer_labels(rows.table, columns, kind)
+        if split_column is not None:
+            rows.table.require([split_column], "split")
+        by_scaffold = split_column is None and split == "scaffold"
+        found = parse_rows(rows, schema, scaffolds=by_scaffold, strict=strict, workers=workers, progress=progress)
+        y = read_labels(rows.table.take(found.positions), schema)
+        if split_column is not None:
+            with errors_in(path):
+                names = part_names(rows.table.text(split_column).to_pylist())
+                readable = [names[position] for position in found.positions.tolist()]
+                parts = column_split(readable, classes=strata(y), fraction=fractions[1], seed=seed)
+        elif by_scaffold:
+            parts = _renumber(scaffold_split(found.scaffolds, fractions=fractions), found.positions)
+        else:
+            parts = random_split(labelled(y), fractions=fractions, seed=seed)
+        return molecule_dataset(
+            found.graphs,
+            name=path.name,
+            task=schema.task("graph", metric),
+            y=y,
+            split=parts,
+            digest=digest,
+            label_names=schema.names,
+            ids=rows.ids(found.positions),
+            source=_source(rows, found, labels=schema.to_json()),
+        )
+
+    options = [columns, smiles_column, id_column, kind, metric, split, split_column, list(fractions), seed]
+    file = cache_file(data_root(root), path.name, str(path.resolve()), options)
+    dataset = cached(file, text_digest(_VERSION, rdBase.rdkitVersion, digest, options), build)
+    _report(path, dataset, strict, skipped_file)
+    return dataset
+
+
+def read_molecules_to_predict(
+    path: str | Path,
+    task: Task,
+    *,
+    label_names: Sequence[str] = (),
+    smiles_column: str | None = None,
+    id_column: str | None = None,
+    strict: bool = False,
+    skipped_file: str | Path | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Dataset:
+    """The molecules of a file in the order of its rows, without labels and all in the part ``test``.
+
+    :func:`row_numbers` says which row each graph stands in, and :func:`skipped_rows` which are not there.
+
+    Args:
+        path: A file as :func:`read_molecules` takes it; targets are not needed and not read.
+        task: The task of the network that is to predict.
+        label_names: The names of its outputs.
+
+    The other arguments are those of :func:`read_molecules`.
+    """
+    path = Path(path)
+    check_molecule_file(path)
+    if task.level != "graph":
+        raise InputError(f"{path}: molecules are graphs; the task is of level {task.level!r}")
+    rows = open_rows(path, smiles_column, id_column)
+    found = parse_rows(rows, None, scaffolds=False, strict=strict, workers=workers, progress=progress)
+    count, none = len(found.positions), torch.empty(0, dtype=torch.int64)
+    dataset = molecule_dataset(
+        found.graphs,
+        name=path.name,
+        task=task,
+        y=missing_labels(task, count),
+        split={"train": none, "valid": none, "test": torch.arange(count)},
+        digest=file_digest(path),
+        label_names=tuple(label_names),
+        ids=rows.ids(found.positions),
+        source=_source(rows, found),
+    )
+    _report(path, dataset, strict, skipped_file)
+    return dataset
+
+
+def molecule_dataset(graphs: MoleculeGraphs, **fields: Any) -> Dataset:
+    """The dataset of these molecules; the fields are those of :class:`Dataset` that are not the graphs'."""
+    return Dataset(
+        node_ptr=_pointers(graphs.num_atoms),
+        edge_ptr=_pointers(graphs.num_bonds),
+        edge_index=torch.from_numpy(graphs.bonds),
+        symmetric=True,
+        x=torch.from_numpy(graphs.atoms),
+        x_categories=ATOM_CATEGORIES,
+        edge_attr=torch.from_numpy(graphs.bond_features),
+        edge_categories=BOND_CATEGORIES,
+        **fields,
+    )
+
+
+def skipped_rows(dataset: Dataset) -> tuple[Skipped, ...]:
+    """The rows of the file that are not in the dataset."""
+    return tuple(Skipped(*row) for row in dataset.source.get("skipped", ()))
+
+
+def row_numbers(dataset: Dataset) -> npt.NDArray[np.int64]:
+    """The row of the file, from 1, that each graph of the dataset stands in."""
+    rows = np.arange(1, dataset.source["rows"] + 1)
+    return np.setdiff1d(rows, [row.row for row in skipped_rows(dataset)])
+
+
+def write_skipped(rows: Sequence[Skipped], path: str | Path) -> None:
+    """List skipped rows as CSV: row number, molecule, reason."""
+    try:
+        with Path(path).open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(("row", "molecule", "reason"))
+            writer.writerows(map(astuple, rows))
+    except OSError as error:
+        raise InputError(f"{path}: the list of skipped rows cannot be written ({error.strerror})") from error
+
+
+def _renumber(split: dict[str, Tensor], positions: npt.NDArray[np.int64]) -> dict[str, Tensor]:
+    """From numbers of rows to numbers of graphs; a row that has no graph falls out."""
+    rows = torch.from_numpy(positions)
+    return {part: torch.searchsorted(rows, index[torch.isin(index, rows)]) for part, index in split.items()}
+
+
+def _pointers(counts: npt.NDArray[np.int64]) -> Tensor:
+    return torch.from_numpy(np.concatenate(([0], np.cumsum(counts, dtype=np.int64))))
+
+
+def _source(rows: MoleculeRows, found: ParsedMolecules, **more: Any) -> dict[str, Any]:
+    return {
+        "reader": "molecules",
+        "smiles_column": rows.smiles_column,
+        "rows": len(rows.texts),
+        "skipped": [list(astuple(row)) for row in found.skipped],
+        **more,
+    }
+
+
+def _report(path: Path, dataset: Dataset, strict: bool, skipped_file: str | Path | None) -> None:
+    skipped = skipped_rows(dataset)
+    if skipped:
+        first = skipped[0]
+        example = f"row {first.row} is {first.molecule!r}: {first.reason}"
+        if strict:
+            raise InputError(f"{path}: {example}")
+        _log.warning("%s: %d of %d rows are skipped; %s", path, len(skipped), dataset.source["rows"], example)
+    if skipped_file is not None:
+        write_skipped(skipped, skipped_file)

@@ -1,0 +1,120 @@
+"""The rows of a file of molecules: which can be read, and why the others cannot."""
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from deepergcn.data.molecules.parse import Form, ParsedMolecules, Progress, Skipped, molecule_title, parse_molecules
+from deepergcn.data.molecules.sdf import SDF_NAMES, TITLE, read_sdf
+from deepergcn.data.tables.columns import CSV_NAMES, PARQUET_NAMES, Columns, errors_in, read_columns
+from deepergcn.data.tables.labels import LabelSchema
+from deepergcn.errors import InputError
+
+MOLECULE_NAMES = CSV_NAMES + PARQUET_NAMES + SDF_NAMES
+"""How the names of files end that can be read."""
+
+
+@dataclass(frozen=True, eq=False)
+class MoleculeRows:
+    """All rows of a file.
+
+    Args:
+        table: The columns, or the properties of an SDF.
+        texts: The molecule of every row.
+        form: How the molecules are written.
+        names: The id of every row.
+        smiles_column: The column of the SMILES; an SDF has none.
+    """
+
+    table: Columns
+    texts: list[str | None]
+    form: Form
+    names: list[str | None]
+    smiles_column: str | None
+
+    def ids(self, positions: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        """The ids of these rows, counted from 0."""
+        return tuple(self.names[position] or "" for position in positions.tolist())
+
+
+def check_molecule_file(path: Path) -> None:
+    """Check that the file is there and that its name says how to read it."""
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such file")
+    if not path.name.lower().endswith(MOLECULE_NAMES):
+        raise InputError(f"{path}: expected a name that ends in {', '.join(MOLECULE_NAMES)}")
+
+
+def open_rows(path: Path, smiles_column: str | None, id_column: str | None) -> MoleculeRows:
+    """The rows of a file, not yet parsed."""
+    texts: list[str | None]
+    if path.name.lower().endswith(SDF_NAMES):
+        if smiles_column is not None:
+            raise InputError(f"{path}: an SDF file has its molecules in its records; leave smiles_column out")
+        records, table = read_sdf(path)
+        texts = list(records)
+        name_column = id_column or TITLE
+    else:
+        table = read_columns(path)
+        if not len(table):
+            raise InputError(f"{path}: the table has no rows")
+        smiles_column = smiles_column or _find_smiles(table)
+        table.require([smiles_column], "SMILES")
+        texts = table.text(smiles_column).to_pylist()
+        name_column = id_column or smiles_column
+    table.require([name_column], "ids")
+    form: Form = "molblock" if smiles_column is None else "smiles"
+    return MoleculeRows(table, texts, form, table.text(name_column).to_pylist(), smiles_column)
+
+
+def parse_rows(
+    rows: MoleculeRows,
+    schema: LabelSchema | None,
+    *,
+    scaffolds: bool,
+    strict: bool,
+    workers: int | None,
+    progress: Progress | None,
+) -> ParsedMolecules:
+    """The molecules of the rows. A row whose label is no number in a regression cannot be read either."""
+    path, skipped = rows.table.path, _without_number(rows, schema)
+    if strict and skipped:
+        first = skipped[min(skipped)]
+        raise InputError(f"{path}: row {first.row}: {first.reason}")
+    with errors_in(path):
+        parsed = parse_molecules(
+            rows.texts, form=rows.form, scaffolds=scaffolds, strict=strict, workers=workers, progress=progress
+        )
+    keep = ~np.isin(parsed.positions, list(skipped))
+    skipped |= {row.row - 1: row for row in parsed.skipped}
+    if not keep.any():
+        first = skipped[min(skipped)]
+        raise InputError(f"{path}: no row can be read; row {first.row} is {first.molecule!r}: {first.reason}")
+    return dataclasses.replace(
+        parsed,
+        graphs=parsed.graphs.select(keep),
+        positions=parsed.positions[keep],
+        skipped=tuple(skipped[position] for position in sorted(skipped)),
+    )
+
+
+def _find_smiles(table: Columns) -> str:
+    found = [name for name in table.names if name.strip().lower() == "smiles"]
+    return found[0] if len(found) == 1 else "smiles"
+
+
+def _without_number(rows: MoleculeRows, schema: LabelSchema | None) -> dict[int, Skipped]:
+    if schema is None or schema.kind != "regression":
+        return {}
+    return {
+        position: Skipped(
+            position + 1,
+            molecule_title(rows.texts[position], rows.form),
+            rows.table.not_a_number(column, position).partition(": ")[2],
+        )
+        for column in schema.columns
+        for position in rows.table.not_numbers(column).tolist()
+    }

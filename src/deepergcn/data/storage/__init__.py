@@ -1,0 +1,1 @@
+"""Files: atomic writes, the cache, folders, digests, downloads and archives."""

@@ -1,0 +1,79 @@
+"""Unpack an archive that may be wrong or hostile: only inside its own folder, all of it or nothing."""
+
+import shutil
+import stat
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from deepergcn.data.storage.folders import remove_abandoned
+from deepergcn.errors import InputError
+
+_MOST_GROWTH = 100
+_SMALL = 100 << 20
+_CHUNK = 1 << 20
+
+
+def extract(archive: Path, folder: Path, verify: Callable[[Path], None]) -> None:
+    """Unpack a zip archive as a new ``folder``.
+
+    It is unpacked beside ``folder`` and takes its name at the end, after ``verify`` has accepted what is there. If the
+    archive holds one folder only, its contents count.
+
+    Raises:
+        InputError: when the archive is damaged, holds a path outside its folder, a link, the same name twice or
+            something encrypted, or would grow beyond reason; nothing is left then.
+    """
+    if folder.exists():
+        raise InputError(f"{folder}: is there already")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    remove_abandoned(folder.parent, f".{folder.name}-*")
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
+        place = Path(temporary) / "unpacked"
+        place.mkdir()
+        _unpack(archive, place)
+        inside = list(place.iterdir())
+        made = inside[0] if len(inside) == 1 and inside[0].is_dir() else place
+        verify(made)
+        made.rename(folder)
+
+
+def _unpack(archive: Path, place: Path) -> None:
+    limit = max(_SMALL, _MOST_GROWTH * archive.stat().st_size)
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            entries = [entry for entry in opened.infolist() if not entry.is_dir()]
+            _check(archive, entries, limit)
+            for entry in entries:
+                target = place / entry.filename
+                target.parent.mkdir(parents=True, exist_ok=True)
+                # zipfile stops at the size that was checked above, and compares the checksum.
+                with opened.open(entry) as source, target.open("xb") as file:
+                    shutil.copyfileobj(source, file, _CHUNK)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, UnicodeError) as error:
+        raise InputError(f"{archive}: is not a sound zip archive ({error})") from error
+    except OSError as error:
+        raise InputError(f"{archive}: cannot be unpacked into {place.parents[1]} ({error})") from error
+
+
+def _check(archive: Path, entries: list[zipfile.ZipInfo], limit: int) -> None:
+    seen: set[str] = set()
+    if not entries:
+        raise InputError(f"{archive}: the archive is empty")
+    for entry in entries:
+        name = entry.filename
+        if PureWindowsPath(name).anchor or PurePosixPath(name).anchor or ".." in PureWindowsPath(name).parts:
+            raise InputError(f"{archive}: holds {name!r}, which lies outside of its folder")
+        mode = entry.external_attr >> 16
+        if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
+            raise InputError(f"{archive}: holds {name!r}, which is a link or a special file")
+        if entry.flag_bits & 0x1:
+            raise InputError(f"{archive}: holds {name!r}, which is encrypted")
+        if name.casefold() in seen:
+            raise InputError(f"{archive}: holds {name!r} twice")
+        seen.add(name.casefold())
+    size = sum(entry.file_size for entry in entries)
+    if size > limit:
+        raise InputError(f"{archive}: would unpack to {size} bytes; expected at most {limit}")

@@ -1,0 +1,144 @@
+"""Datasets on disk as safetensors: opened by mapping the file into memory, and rebuilt when stale or damaged."""
+
+import json
+import logging
+import zlib
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from deepergcn.data.dataset import PARTS, Dataset
+from deepergcn.data.storage.digest import text_digest
+from deepergcn.data.storage.folders import remove_abandoned
+from deepergcn.data.task import Task
+from deepergcn.errors import InputError
+
+FORMAT = 1
+"""The version of this format; a cache of any other version is stale."""
+
+_HEADER, _CHECKSUM = "deepergcn", "checksum"
+_ARRAYS = ("node_ptr", "edge_ptr", "edge_index", "x", "edge_attr", "y")
+_VALUES = ("name", "symmetric", "digest", "source")
+_TUPLES = ("x_categories", "edge_categories", "label_names")
+_EXTRA = "node_extra."
+
+_log = logging.getLogger(__name__)
+
+
+def cache_file(root: Path, name: str, *identity: Any) -> Path:
+    """Where the cache of one source lies: the name for people, the identity (path, options) for uniqueness."""
+    safe = "".join(c if c.isalnum() or c in "-_" else "_" for c in name)[:80]
+    return root / "arrays" / f"{safe}-{text_digest(*identity)[:12]}.safetensors"
+
+
+def cached(path: Path, key: str, build: Callable[[], Dataset]) -> Dataset:
+    """The dataset in ``path`` if its key is ``key``, else the one that ``build`` makes, saved there.
+
+    The key is a digest of all that the dataset depends on. A folder that cannot be written costs the cache,
+    not the dataset.
+    """
+    found = load(path, key)
+    if found is not None:
+        return found
+    dataset = build()
+    try:
+        save(dataset, path, key)
+    except OSError as error:
+        _log.warning("%s: the cache cannot be written (%s)", path, error)
+    return dataset
+
+
+def save(dataset: Dataset, path: Path, key: str) -> None:
+    """Write beside ``path`` and rename, so that the file is complete whenever it is there."""
+    arrays = _arrays(dataset)
+    header = json.dumps(_header(dataset, key, arrays))
+    metadata = {_HEADER: header, _CHECKSUM: str(zlib.crc32(header.encode()))}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    remove_abandoned(path.parent, "*.part")
+    part = path.with_name(f"{path.name}.{uuid4().hex}.part")
+    try:
+        part.touch()
+        usual_mode = part.stat().st_mode
+        save_file(arrays, part, metadata=metadata)
+        part.chmod(usual_mode)  # safetensors makes files that only their owner can read
+        part.replace(path)
+    except SafetensorError as error:
+        raise OSError(str(error)) from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def load(path: Path, key: str) -> Dataset | None:
+    """The dataset in ``path``, or None when it is not there, has another key, or is damaged."""
+    if not path.is_file():
+        return None
+    try:
+        return _load(path, key)
+    except (SafetensorError, OSError, InputError, ValueError, KeyError, TypeError) as error:
+        _log.warning("%s: the cache is damaged and will be made again (%s)", path, error)
+        return None
+
+
+def _load(path: Path, key: str) -> Dataset | None:
+    with safe_open(path, framework="pt") as file:
+        metadata = file.metadata() or {}
+        text = metadata[_HEADER]
+        if zlib.crc32(text.encode()) != int(metadata[_CHECKSUM]):
+            raise InputError("the header does not match its checksum")
+        header = json.loads(text)
+        if header["format"] != FORMAT or header["key"] != key:
+            return None
+        names = file.keys()
+        arrays = {name: file.get_tensor(name) for name in names}
+    if _checksums(arrays) != header["checksums"]:
+        raise InputError("an array does not match its checksum")
+    fields: dict[str, Any] = {name: header[name] for name in _VALUES}
+    fields |= {name: None if header[name] is None else tuple(header[name]) for name in _TUPLES}
+    fields |= {name: arrays.get(name) for name in _ARRAYS}
+    if "ids" in arrays:
+        fields["ids"] = tuple(json.loads(arrays["ids"].numpy().tobytes()))
+    return Dataset(
+        task=Task(**header["task"]),
+        split={part: arrays[f"split.{part}"] for part in PARTS},
+        node_extra={n.removeprefix(_EXTRA): a for n, a in arrays.items() if n.startswith(_EXTRA)},
+        **fields,
+    )
+
+
+def _header(dataset: Dataset, key: str, arrays: Mapping[str, Tensor]) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "key": key,
+        "task": asdict(dataset.task),
+        "checksums": _checksums(arrays),
+        **{name: getattr(dataset, name) for name in (*_VALUES, *_TUPLES)},
+    }
+
+
+def _arrays(dataset: Dataset) -> dict[str, Tensor]:
+    arrays = {name: getattr(dataset, name) for name in _ARRAYS}
+    arrays |= {f"split.{part}": index for part, index in dataset.split.items()}
+    arrays |= {f"{_EXTRA}{name}": values for name, values in dataset.node_extra.items()}
+    if dataset.ids:
+        arrays["ids"] = torch.frombuffer(bytearray(json.dumps(dataset.ids).encode()), dtype=torch.uint8)
+    return {name: _whole(array) for name, array in arrays.items() if array is not None}
+
+
+def _whole(array: Tensor) -> Tensor:
+    """The array with memory of its own and no gaps, as safetensors wants it."""
+    own = array.is_contiguous() and array.untyped_storage().nbytes() == array.nbytes
+    return array if own else array.clone(memory_format=torch.contiguous_format)
+
+
+def _checksums(arrays: Mapping[str, Tensor]) -> dict[str, int]:
+    with ThreadPoolExecutor() as pool:
+        sums = pool.map(lambda array: zlib.crc32(array.numpy()), arrays.values())
+        return dict(zip(arrays, sums, strict=True))

@@ -1,0 +1,1 @@
+"""Generated graphs with the schema of ogbn-proteins and ogbg-ppa."""

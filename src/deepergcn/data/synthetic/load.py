@@ -1,0 +1,72 @@
+"""Generated graphs by name, at any size, from the cache where they were generated before."""
+
+from pathlib import Path
+from typing import Any
+
+from deepergcn.data.dataset import Dataset
+from deepergcn.data.storage.cache import cache_file, cached
+from deepergcn.data.storage.digest import text_digest
+from deepergcn.data.storage.folders import data_root
+from deepergcn.data.synthetic import ppa, proteins
+from deepergcn.errors import InputError
+
+_VERSION = 4
+_LARGEST_GRAPH = 2_000
+
+
+def load_synthetic_proteins(
+    *, nodes: int = proteins.NODES, edges: int | None = None, seed: int = 0, root: str | Path | None = None
+) -> Dataset:
+    """A network with the schema of ogbn-proteins, at the same size unless another is given.
+
+    Args:
+        nodes: The number of proteins, at least 16.
+        edges: The number of undirected edges; as dense as ogbn-proteins without it.
+        seed: The same seed gives the same bytes.
+        root: The folder for the cache; see :func:`deepergcn.data.storage.folders.data_root`.
+    """
+    _check_integer("nodes", nodes, 16)
+    _check_integer("seed", seed, 0)
+    count = proteins.default_edges(nodes) if edges is None else edges
+    _check_integer("edges", count, nodes + 8)
+    if count > nodes * (nodes - 1) // 4:
+        raise InputError(f"edges is {count}; expected at most half of all pairs of {nodes} nodes")
+    options = {"nodes": nodes, "edges": count, "seed": seed}
+    digest = text_digest("synthetic-proteins", _VERSION, options)
+    place = cache_file(data_root(root), "synthetic-proteins", options)
+    return cached(place, digest, lambda: proteins.synthetic_proteins(**options, digest=digest))
+
+
+def load_synthetic_ppa(
+    *,
+    graphs: int = ppa.GRAPHS,
+    nodes: float = ppa.NODES,
+    edges: float | None = None,
+    seed: int = 0,
+    root: str | Path | None = None,
+) -> Dataset:
+    """Graphs with the schema of ogbg-ppa, at the same size unless another is given; all of it takes 13 GB.
+
+    Args:
+        graphs: The number of graphs.
+        nodes: The mean number of nodes a graph, from 8 to 2000.
+        edges: The mean number of undirected edges a graph; without it as many a node as ogbg-ppa has.
+        seed: The same seed gives the same bytes.
+        root: The folder for the cache; see :func:`deepergcn.data.storage.folders.data_root`.
+    """
+    _check_integer("graphs", graphs, 1)
+    _check_integer("seed", seed, 0)
+    mean_edges = nodes * ppa.EDGES / ppa.NODES if edges is None else edges
+    if not 8 <= nodes <= _LARGEST_GRAPH:
+        raise InputError(f"nodes is {nodes}; expected a mean number of nodes from 8 to {_LARGEST_GRAPH}")
+    if not nodes <= mean_edges:
+        raise InputError(f"edges is {mean_edges}; expected a mean number of edges of at least {nodes}, that of nodes")
+    options: dict[str, Any] = {"graphs": graphs, "nodes": float(nodes), "edges": float(mean_edges), "seed": seed}
+    digest = text_digest("synthetic-ppa", _VERSION, options)
+    place = cache_file(data_root(root), "synthetic-ppa", options)
+    return cached(place, digest, lambda: ppa.synthetic_ppa(**options, digest=digest))
+
+
+def _check_integer(name: str, value: int, least: int) -> None:
+    if type(value) is not int or value < least:
+        raise InputError(f"{name} is {value!r}; expected an integer of at least {least}")

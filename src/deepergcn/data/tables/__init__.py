@@ -1,0 +1,1 @@
+"""A user's own tables of nodes and edges."""

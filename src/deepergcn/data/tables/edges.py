@@ -1,0 +1,64 @@
+"""The ids of nodes, and the edges between them, from the columns of a user's tables."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow.compute as pc
+from torch import Tensor
+
+from deepergcn.data.dataset import directed
+from deepergcn.data.tables.columns import Columns
+from deepergcn.errors import InputError
+
+
+def node_ids(nodes: Columns, column: str) -> Any:
+    """The ids of the nodes as an Arrow array of text, every one once."""
+    nodes.require([column], "ids")
+    ids = nodes.text(column)
+    if ids.null_count:
+        row = ids.to_pylist().index(None)
+        raise InputError(f"{nodes.path}: row {row + 1}: the id in column {column!r} is empty")
+    first = pc.index_in(ids, ids).to_numpy(zero_copy_only=False)
+    repeated = np.flatnonzero(first != np.arange(len(ids)))
+    if len(repeated):
+        row = repeated[0]
+        raise InputError(
+            f"{nodes.path}: row {row + 1}: the id {ids[row].as_py()!r} is that of row {first[row] + 1} too"
+        )
+    return ids
+
+
+def edge_ends(edges: Columns, ids: Any, source: str, target: str, node_file: Path) -> npt.NDArray[np.int64]:
+    """The node numbers [2, E] of the two ends of every edge."""
+    edges.require([source, target], "edges")
+    numbers = []
+    for column in (source, target):
+        names = edges.text(column)
+        found = pc.index_in(names, ids).fill_null(-1).to_numpy(zero_copy_only=False)
+        if (found < 0).any():
+            row = int((found < 0).argmax())
+            name = names[row].as_py() or ""
+            raise InputError(f"{edges.path}: row {row + 1}: {column} {name!r} is not the id of a node in {node_file}")
+        numbers.append(found)
+    return np.stack(numbers).astype(np.int64)
+
+
+def distinct_edges(ends: npt.NDArray[np.int64], edge_attr: Tensor | None) -> npt.NDArray[np.int64]:
+    """The first row of each of the edges that differ in their ends or features."""
+    if not ends.shape[1]:
+        return np.arange(0)
+    key = ends[0] * (ends.max() + 1) + ends[1]
+    _, first, pair = np.unique(key, return_index=True, return_inverse=True)
+    if edge_attr is not None and len(first) < len(key):
+        _, first = np.unique(np.column_stack((pair, edge_attr.numpy())), axis=0, return_index=True)
+    return np.sort(first)
+
+
+def both_directions(edge_index: Tensor, edge_attr: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    """Every edge and its reverse in turn, but a loop once."""
+    both, attr = directed(edge_index, edge_attr, symmetric=True)
+    keep = both[0] != both[1]
+    keep[::2] = True
+    return both[:, keep], None if attr is None else attr[keep]

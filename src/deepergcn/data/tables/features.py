@@ -1,0 +1,130 @@
+"""Features from the named columns of a user's table: numbers as they are, categories as one-hot columns."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import torch
+from torch import Tensor
+
+from deepergcn.data.tables.columns import Columns
+from deepergcn.errors import InputError
+
+MOST_CATEGORIES = 100
+"""A column of text with more different values than this is a category only where it is named as one."""
+
+
+@dataclass(frozen=True)
+class FeatureColumn:
+    """How one column becomes features.
+
+    Args:
+        name: The name of the column.
+        categories: The values of a category, one 0/1 feature for each; ``None`` for a column of numbers. An
+            empty cell, or a value that is not listed, is *other*: 0 in all of them.
+        mean: What is subtracted from a number.
+        std: What the difference is divided by.
+        fills_gaps: Whether an empty cell of a number stands for the mean; it is an error otherwise.
+    """
+
+    name: str
+    categories: tuple[str, ...] | None = None
+    mean: float = 0.0
+    std: float = 1.0
+    fills_gaps: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """The column as JSON values."""
+        if self.categories is not None:
+            return {"name": self.name, "categories": list(self.categories)}
+        return {"name": self.name, "mean": self.mean, "std": self.std, "fills_gaps": self.fills_gaps}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "FeatureColumn":
+        """The inverse of :meth:`to_json`."""
+        if "categories" in values:
+            return cls(values["name"], tuple(values["categories"]))
+        return cls(**values)
+
+
+def infer_features(
+    table: Columns,
+    names: Sequence[str],
+    *,
+    numeric: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    standardize: npt.NDArray[np.bool_] | None = None,
+) -> tuple[FeatureColumn, ...]:
+    """How the named columns become features.
+
+    A column is of numbers where all its cells are, else a category; ``numeric`` and ``categorical`` say it.
+    With ``standardize``, the mean and the standard deviation of every column of numbers are computed on the
+    rows for which it holds.
+    """
+    table.require(names, "features")
+    columns = []
+    for name in names:
+        if name in categorical or not (name in numeric or table.is_numeric(name)):
+            columns.append(FeatureColumn(name, _categories(table, name, limited=name not in categorical)))
+        else:
+            columns.append(_number_column(table, name, standardize))
+    return tuple(columns)
+
+
+def read_features(table: Columns, columns: Sequence[FeatureColumn]) -> Tensor | None:
+    """The features [rows, width] of these columns as float32; nothing where there are none."""
+    if not columns:
+        return None
+    table.require([column.name for column in columns], "features")
+    blocks = [_block(table, column) for column in columns]
+    return torch.from_numpy(np.concatenate(blocks, axis=1))
+
+
+def _categories(table: Columns, name: str, *, limited: bool) -> tuple[str, ...]:
+    categories = tuple(sorted(pc.unique(table.text(name).drop_null()).to_pylist()))
+    if not categories:
+        raise InputError(f"{table.path}: column {name!r} is empty; leave it out of the features")
+    if limited and len(categories) > MOST_CATEGORIES:
+        problem = table.not_a_number(name, int(table.not_numbers(name)[0]))
+        raise InputError(
+            f"{table.path}: {problem}, or at most {MOST_CATEGORIES} categories; found {len(categories)}: leave the "
+            "column out of the features, or name it as categorical"
+        )
+    return categories
+
+
+def _number_column(table: Columns, name: str, standardize: npt.NDArray[np.bool_] | None) -> FeatureColumn:
+    values = table.numbers(name)
+    if standardize is None:
+        return FeatureColumn(name)
+    known = values[standardize & ~np.isnan(values)]
+    if not len(known):
+        raise InputError(f"{table.path}: column {name!r} has no number in train to standardize by")
+    std = float(known.std())
+    return FeatureColumn(name, mean=float(known.mean()), std=std if std > 0 else 1.0, fills_gaps=True)
+
+
+def _block(table: Columns, column: FeatureColumn) -> npt.NDArray[np.float32]:
+    if column.categories is not None:
+        codes = pc.index_in(table.text(column.name), pa.array(column.categories, pa.string()))
+        other = len(column.categories)
+        rows: npt.NDArray[np.int32] = codes.fill_null(other).to_numpy(zero_copy_only=False)
+        return np.eye(other + 1, other, dtype=np.float32)[rows]
+    values = table.numbers(column.name)
+    gaps = np.flatnonzero(np.isnan(values))
+    if len(gaps) and not column.fills_gaps:
+        raise InputError(
+            f"{table.path}: row {gaps[0] + 1}: column {column.name!r} is empty; expected a number, "
+            "or standardize=True, which puts the mean in its place"
+        )
+    filled = np.where(np.isnan(values), column.mean, values)
+    with np.errstate(over="ignore"):
+        scaled = ((filled - column.mean) / column.std).astype(np.float32)
+    if np.isinf(scaled).any():
+        problem = table.not_a_number(column.name, int(np.isinf(scaled).argmax()))
+        raise InputError(f"{table.path}: {problem} within float32")
+    return scaled[:, None]

@@ -1,0 +1,194 @@
+"""Labels from the named columns of a user's table: their kind, their classes, and the array of a dataset."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import torch
+from torch import Tensor
+
+from deepergcn.data.tables.columns import Columns
+from deepergcn.data.task import METRICS, Kind, Level, Metric, Task
+from deepergcn.errors import InputError
+
+MOST_CLASSES = 50
+"""Cells with more different values than this are not taken for classes unless the kind says so."""
+
+
+@dataclass(frozen=True)
+class LabelSchema:
+    """How label columns are read.
+
+    Args:
+        columns: The names of the label columns.
+        kind: The kind of the task.
+        classes: For every column the names of its classes in order, the second being the positive one of
+            two; nothing for a regression.
+    """
+
+    columns: tuple[str, ...]
+    kind: Kind
+    classes: tuple[tuple[str, ...], ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the outputs: the classes of a multi-class task, else the columns."""
+        return self.classes[0] if self.kind == "multi-class" else self.columns
+
+    def task(self, level: Level, metric: Metric | None = None) -> Task:
+        """The task of these labels, with the default metric of their kind where none is given."""
+        return Task(level, self.kind, len(self.names), metric or METRICS[self.kind][0])
+
+    def to_json(self) -> dict[str, Any]:
+        """The schema as JSON values."""
+        return {"columns": list(self.columns), "kind": self.kind, "classes": list(map(list, self.classes))}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "LabelSchema":
+        """The inverse of :meth:`to_json`."""
+        return cls(tuple(values["columns"]), values["kind"], tuple(map(tuple, values["classes"])))
+
+
+def infer_labels(table: Columns, columns: Sequence[str], kind: Kind | None = None) -> LabelSchema:
+    """The schema of label columns.
+
+    Unless the kind is given, it follows from the cells, gaps left aside. A column is *two-valued* when it
+    holds two different values, or only 0 or only 1; it holds *classes* when its cells are text or whole
+    numbers, of at most :data:`MOST_CLASSES` different values; other numbers are *numbers*. One two-valued
+    column is a binary task, several are multi-label; one column of classes is multi-class; columns of
+    numbers, or several of whole numbers, are a regression. Classes stand in the order of numbers where they
+    are numbers, else of the alphabet.
+    """
+    if not columns:
+        raise InputError(f"{table.path}: no label column is named; the columns are {table.quoted_names()}")
+    if len(set(columns)) != len(columns):
+        raise InputError(f"{table.path}: a label column is named twice in {', '.join(columns)}")
+    if kind is not None and kind not in METRICS:
+        raise InputError(f"kind is {kind!r}; expected one of {', '.join(METRICS)}")
+    table.require(columns, "labels")
+    for column in columns:
+        if table.labels(column).null_count == len(table):
+            raise InputError(f"{table.path}: label column {column!r} is empty")
+    kind = _infer_kind(table, columns) if kind is None else kind
+    if kind in ("binary", "multi-class") and len(columns) > 1:
+        raise InputError(f"{table.path}: a {kind} task has one label column; found {', '.join(columns)}")
+    if kind == "regression":
+        return LabelSchema(tuple(columns), kind, ())
+    classes = tuple(_classes(table, column) for column in columns)
+    for column, names in zip(columns, classes, strict=True):
+        if len(names) < 2 or (kind != "multi-class" and len(names) > 2):
+            expected = "at least 2" if kind == "multi-class" else "2"
+            raise InputError(
+                f"{table.path}: label column {column!r} has {len(names)} different values; a {kind} task has {expected}"
+            )
+    return LabelSchema(tuple(columns), kind, classes)
+
+
+def read_labels(table: Columns, schema: LabelSchema) -> Tensor:
+    """The labels as a dataset holds them, missing where there is a gap."""
+    table.require(schema.columns, "labels")
+    if schema.kind == "regression":
+        return torch.from_numpy(np.stack([_numbers(table, column) for column in schema.columns], axis=1))
+    codes = [_codes(table, c, names) for c, names in zip(schema.columns, schema.classes, strict=True)]
+    if schema.kind == "multi-class":
+        return torch.from_numpy(codes[0].copy())
+    labels = torch.from_numpy(np.stack(codes, axis=1)).float()
+    return labels.masked_fill_(labels < 0, torch.nan)
+
+
+def missing_labels(task: Task, items: int) -> Tensor:
+    """Labels that are all missing."""
+    if task.kind == "multi-class":
+        return torch.full((items,), -1)
+    return torch.full((items, task.outputs), torch.nan)
+
+
+def labelled(y: Tensor) -> npt.NDArray[np.int64]:
+    """The numbers of the items that have at least one label."""
+    present = ~y.isnan().all(1) if y.is_floating_point() else y >= 0
+    return present.nonzero()[:, 0].numpy()
+
+
+def strata(y: Tensor) -> npt.NDArray[np.int64] | None:
+    """The class of every item, -1 where missing; nothing where there is no single class."""
+    if not y.is_floating_point():
+        return y.numpy()
+    single = y.shape[1] == 1 and bool(((y == 0) | (y == 1) | y.isnan()).all())
+    return y[:, 0].nan_to_num(-1).long().numpy() if single else None
+
+
+def _infer_kind(table: Columns, columns: Sequence[str]) -> Kind:
+    counts = [_count_classes(table, column) for column in columns]
+    if all(count == 2 for count in counts):
+        return "binary" if len(columns) == 1 else "multi-label"
+    if len(columns) == 1 and counts[0] is not None:
+        return "multi-class"
+    for column, count in zip(columns, counts, strict=True):
+        if not table.is_numeric(column):
+            raise InputError(
+                f"{table.path}: label column {column!r} holds {count} classes; "
+                "several label columns must all hold two values or all numbers"
+            )
+    return "regression"
+
+
+def _count_classes(table: Columns, column: str) -> int | None:
+    """The number of classes, or None where the cells are numbers."""
+    classes = _classes(table, column)
+    if table.is_numeric(column):
+        whole = bool((_present(table, column) % 1 == 0).all())
+        return len(classes) if len(classes) == 2 or (whole and len(classes) <= MOST_CLASSES) else None
+    if len(classes) > MOST_CLASSES:
+        problem = table.not_a_number(column, int(table.not_numbers(column)[0]))
+        raise InputError(
+            f"{table.path}: {problem}, or at most {MOST_CLASSES} classes; "
+            f"found {len(classes)}, which kind='multi-class' allows"
+        )
+    return len(classes)
+
+
+def _present(table: Columns, column: str) -> npt.NDArray[np.float64]:
+    values = table.numbers(column)
+    return values[~np.isnan(values)]
+
+
+def _classes(table: Columns, column: str) -> tuple[str, ...]:
+    if not table.is_numeric(column):
+        return tuple(sorted(pc.unique(table.labels(column).drop_null()).to_pylist()))
+    values = np.unique(_present(table, column))
+    if len(values) == 1 and values[0] in (0, 1):
+        return ("0", "1")
+    return tuple(map(_number_name, values.tolist()))
+
+
+def _number_name(value: float) -> str:
+    return str(int(value)) if value.is_integer() else repr(value)
+
+
+def _numbers(table: Columns, column: str) -> npt.NDArray[np.float32]:
+    with np.errstate(over="ignore"):
+        values = table.numbers(column).astype(np.float32)
+    if np.isinf(values).any():
+        raise InputError(f"{table.path}: {table.not_a_number(column, int(np.isinf(values).argmax()))} within float32")
+    return values
+
+
+def _codes(table: Columns, column: str, names: Sequence[str]) -> npt.NDArray[np.int64]:
+    text = table.labels(column)
+    if table.is_numeric(column):
+        values = table.numbers(column).tolist()
+        text = pa.array([None if value != value else _number_name(value) for value in values], pa.string())
+    codes = pc.index_in(text, pa.array(names, pa.string()))
+    unknown = pc.and_(codes.is_null(), text.is_valid()).to_numpy(zero_copy_only=False)
+    if unknown.any():
+        row = int(unknown.argmax())
+        raise InputError(
+            f"{table.path}: row {row + 1}: label {column!r} is {text[row].as_py()!r}; "
+            f"expected one of {', '.join(names)}"
+        )
+    known: npt.NDArray[np.int64] = codes.fill_null(-1).cast(pa.int64()).to_numpy(zero_copy_only=False)
+    return known

@@ -1,0 +1,221 @@
+"""One graph from a table of nodes and a table of edges."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from deepergcn.data.dataset import Dataset
+from deepergcn.data.split import FRACTIONS, column_split, part_names, random_split
+from deepergcn.data.storage.cache import cache_file, cached
+from deepergcn.data.storage.digest import file_digest, text_digest
+from deepergcn.data.storage.folders import data_root
+from deepergcn.data.tables.columns import CSV_NAMES, PARQUET_NAMES, Columns, errors_in, read_columns
+from deepergcn.data.tables.edges import both_directions, distinct_edges, edge_ends, node_ids
+from deepergcn.data.tables.features import infer_features, read_features
+from deepergcn.data.tables.labels import infer_labels, labelled, missing_labels, read_labels, strata
+from deepergcn.data.tables.schema import TableSchema
+from deepergcn.data.task import Kind, Metric
+from deepergcn.errors import InputError
+
+_VERSION = 1  # of what is cached: to be raised when the same files give another dataset
+
+
+def read_tables(
+    nodes: str | Path,
+    edges: str | Path | None = None,
+    *,
+    label: str | Sequence[str] = (),
+    id_column: str = "id",
+    source_column: str = "source",
+    target_column: str = "target",
+    directed: bool = False,
+    features: str | Sequence[str] | None = None,
+    edge_features: str | Sequence[str] | None = None,
+    numeric: str | Sequence[str] = (),
+    categorical: str | Sequence[str] = (),
+    standardize: bool = False,
+    kind: Kind | None = None,
+    metric: Metric | None = None,
+    split_column: str | None = None,
+    fractions: Sequence[float] = FRACTIONS,
+    seed: int = 0,
+    root: str | Path | None = None,
+) -> Dataset:
+    """A dataset of one graph from two files ``.csv``, ``.csv.gz`` or ``.parquet``.
+
+    Its ``source`` is the schema by which :func:`read_tables_to_predict` reads other tables in the same way.
+    Rows are counted from 1, without the header.
+
+    Args:
+        nodes: The table of nodes; or a folder that holds the files ``nodes`` and ``edges``.
+        edges: The table of edges. A row that is there twice (either way round, if undirected) counts once.
+        label: The label column of the nodes, or several. Empty cells are missing labels.
+        id_column: The column of ``nodes`` with a name for every node, of any kind.
+        source_column: The column of ``edges`` with the name of the node that each edge leaves.
+        target_column: The column of ``edges`` with the name of the node that each edge enters.
+        directed: Whether an edge goes from source to target only.
+        features: The columns of node features; all that have no other part when not given. Numbers stay as
+            they are, and a category becomes a 0/1 feature for each of its values.
+        edge_features: The columns of edge features; likewise.
+        numeric: Features of either table that must be numbers.
+        categorical: Features of either table that are categories although they are numbers or have many values.
+        standardize: Whether features of numbers are standardized, by the mean and the standard deviation of the
+            train nodes (and of the edges that touch one), which also fill gaps.
+        kind: The kind of the task; :func:`deepergcn.data.tables.labels.infer_labels` says what it is otherwise.
+        metric: The metric; the first of its kind when not given.
+        split_column: The column of ``nodes`` that says train, valid or test; a random split of the nodes with
+            a label when not given.
+        fractions: The sizes of train, valid and test.
+        seed: The seed of the random split.
+        root: The folder of the cache.
+    """
+    node_file, edge_file = table_files(nodes, edges)
+    labels, numbers, categories = _names(label), _names(numeric), _names(categorical)
+
+    def build() -> Dataset:
+        node_table, edge_table = _open(node_file), read_columns(edge_file)
+        label_schema = infer_labels(node_table, labels, kind)
+        y = read_labels(node_table, label_schema)
+        split = _split(node_table, split_column, y, fractions, seed)
+        ids = node_ids(node_table, id_column)
+        ends = edge_ends(edge_table, ids, source_column, target_column, node_file)
+        taken = {id_column, *labels, *([] if split_column is None else [split_column])}
+        node_columns = _others(node_table, taken) if features is None else _names(features)
+        edge_columns = _others(edge_table, {source_column, target_column}) if len(edge_table) else ()
+        edge_columns = edge_columns if edge_features is None else _names(edge_features)
+        for name in (*numbers, *categories):
+            if name not in (*node_columns, *edge_columns) or (name in numbers and name in categories):
+                raise InputError(f"{name!r} is named as numeric or categorical; expected a feature, in one of the two")
+        in_train = np.zeros(len(node_table), dtype=bool)
+        in_train[split["train"].numpy()] = True
+        touches_train = in_train[ends[0]] | in_train[ends[1]]
+        kinds = {"numeric": numbers, "categorical": categories}
+        schema = TableSchema(
+            id_column=id_column,
+            source_column=source_column,
+            target_column=target_column,
+            directed=directed,
+            features=infer_features(node_table, node_columns, standardize=in_train if standardize else None, **kinds),
+            edge_features=infer_features(
+                edge_table, edge_columns, standardize=touches_train if standardize else None, **kinds
+            ),
+            labels=label_schema,
+            metric=metric,
+        )
+        return _dataset(schema, node_table, edge_table, ids, ends, y=y, split=split, digest=digest)
+
+    digest = text_digest(file_digest(node_file), file_digest(edge_file))
+    options: list[Any] = [labels, id_column, source_column, target_column, directed, features, edge_features]
+    options += [numbers, categories, standardize, kind, metric, split_column, fractions, seed]
+    file = cache_file(data_root(root), node_file.name, str(node_file.resolve()), str(edge_file.resolve()), options)
+    return cached(file, text_digest(_VERSION, digest, options), build)
+
+
+def read_tables_to_predict(nodes: str | Path, edges: str | Path | None = None, *, schema: Mapping[str, Any]) -> Dataset:
+    """Other tables, read as those that the schema comes from: without labels, and all nodes in the part ``test``.
+
+    Args:
+        nodes: As for :func:`read_tables`; label and split columns are not needed and not read.
+        edges: As for :func:`read_tables`.
+        schema: The ``source`` of the dataset that :func:`read_tables` gave.
+    """
+    fitted = TableSchema.from_json(schema)
+    node_file, edge_file = table_files(nodes, edges)
+    node_table, edge_table = _open(node_file), read_columns(edge_file)
+    ids = node_ids(node_table, fitted.id_column)
+    ends = edge_ends(edge_table, ids, fitted.source_column, fitted.target_column, node_file)
+    none = torch.empty(0, dtype=torch.int64)
+    return _dataset(
+        fitted,
+        node_table,
+        edge_table,
+        ids,
+        ends,
+        y=missing_labels(fitted.labels.task("node", fitted.metric), len(node_table)),
+        split={"train": none, "valid": none, "test": torch.arange(len(node_table))},
+        digest=text_digest(file_digest(node_file), file_digest(edge_file)),
+    )
+
+
+def _dataset(
+    schema: TableSchema,
+    nodes: Columns,
+    edges: Columns,
+    ids: Any,
+    ends: npt.NDArray[np.int64],
+    *,
+    y: Tensor,
+    split: dict[str, Tensor],
+    digest: str,
+) -> Dataset:
+    edge_attr = read_features(edges, schema.edge_features)
+    kept = distinct_edges(ends if schema.directed else np.sort(ends, axis=0), edge_attr)
+    edge_index = torch.from_numpy(ends[:, kept].astype(np.int32))
+    edge_attr = None if edge_attr is None else edge_attr[kept]
+    symmetric = not schema.directed
+    if symmetric and bool((edge_index[0] == edge_index[1]).any()):
+        edge_index, edge_attr = both_directions(edge_index, edge_attr)
+        symmetric = False
+    return Dataset(
+        name=nodes.path.name,
+        task=schema.labels.task("node", schema.metric),
+        node_ptr=torch.tensor([0, len(nodes)]),
+        edge_ptr=torch.tensor([0, edge_index.shape[1]]),
+        edge_index=edge_index,
+        symmetric=symmetric,
+        x=read_features(nodes, schema.features),
+        edge_attr=edge_attr,
+        y=y,
+        split=split,
+        digest=digest,
+        label_names=schema.labels.names,
+        ids=tuple(ids.to_pylist()),
+        source=schema.to_json(),
+    )
+
+
+def table_files(nodes: str | Path, edges: str | Path | None) -> tuple[Path, Path]:
+    """The files of nodes and of edges, where ``nodes`` may be a folder that holds both."""
+    first = Path(nodes)
+    if edges is not None:
+        return first, Path(edges)
+    if not first.is_dir():
+        raise InputError(f"{first}: is one file; expected its edges too (edges, --edges), or a folder with both")
+    return _in_folder(first, "nodes"), _in_folder(first, "edges")
+
+
+def _in_folder(folder: Path, stem: str) -> Path:
+    names = [f"{stem}{suffix}" for suffix in CSV_NAMES + PARQUET_NAMES]
+    found = [folder / name for name in names if (folder / name).is_file()]
+    if len(found) != 1:
+        raise InputError(f"{folder}: has {len(found)} of the files {', '.join(names)}; expected one")
+    return found[0]
+
+
+def _open(path: Path) -> Columns:
+    table = read_columns(path)
+    if not len(table):
+        raise InputError(f"{path}: the table has no rows")
+    return table
+
+
+def _names(names: str | Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _others(table: Columns, taken: set[str]) -> tuple[str, ...]:
+    return tuple(name for name in table.names if name not in taken)
+
+
+def _split(nodes: Columns, column: str | None, y: Tensor, fractions: Sequence[float], seed: int) -> dict[str, Tensor]:
+    if column is None:
+        return random_split(labelled(y), fractions=fractions, seed=seed)
+    nodes.require([column], "split")
+    with errors_in(nodes.path):
+        names = part_names(nodes.text(column).to_pylist())
+        return column_split(names, classes=strata(y), fraction=fractions[1], seed=seed)

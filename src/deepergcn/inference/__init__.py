@@ -1,0 +1,1 @@
+"""A trained run applied to data: predict, embed, evaluate."""

@@ -1,0 +1,150 @@
+"""The rows that a trained network is to predict, read as those that it was trained on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from deepergcn.data.dataset import Dataset
+from deepergcn.data.molecules.featurize import ATOM_CATEGORIES
+from deepergcn.data.molecules.parse import Progress, Skipped, parse_molecules
+from deepergcn.data.molecules.read import molecule_dataset, read_molecules_to_predict, row_numbers, skipped_rows
+from deepergcn.data.molecules.rows import MOLECULE_NAMES, open_rows
+from deepergcn.data.molecules.sdf import SDF_NAMES
+from deepergcn.data.storage.digest import text_digest
+from deepergcn.data.tables.labels import missing_labels
+from deepergcn.data.tables.read import read_tables_to_predict
+from deepergcn.data.transforms import apply_transforms
+from deepergcn.errors import InputError
+from deepergcn.recipes.schema import Recipe
+from deepergcn.runs.dataset import load_data
+from deepergcn.runs.network import dataset_inputs
+from deepergcn.runs.run import RunInfo
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of an input.
+
+    Attributes:
+        dataset: What can be read of them.
+        ids: The id of every row.
+        positions: int64 [items of the dataset], the row of each, from 0.
+        skipped: The rows that cannot be read, with the reason.
+    """
+
+    dataset: Dataset
+    ids: tuple[str, ...]
+    positions: Tensor
+    skipped: tuple[Skipped, ...] = ()
+
+
+def read_rows_to_predict(
+    data: str | Path | Sequence[str] | Dataset,
+    edges: str | Path | None,
+    recipe: Recipe,
+    info: RunInfo,
+    *,
+    smiles_column: str | None = None,
+    id_column: str | None = None,
+    skipped_file: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Rows:
+    """The rows of a file of molecules, a list of SMILES, tables of nodes and edges, or any other dataset."""
+    task = info.inputs.task.task()
+    molecules = task.level == "graph" and info.inputs.nodes == ATOM_CATEGORIES
+    if isinstance(data, Dataset):
+        rows = _whole(_prepared(data, recipe))
+    elif not isinstance(data, str | Path):
+        if not molecules:
+            raise InputError("a list of SMILES cannot be predicted: the network was not trained on molecules")
+        rows = _smiles(data, recipe, info)
+    elif info.source.get("reader") == "tables":
+        rows = _tables(data, edges, recipe, info)
+    elif molecules and Path(data).name.lower().endswith(MOLECULE_NAMES):
+        if smiles_column is None and not Path(data).name.lower().endswith(SDF_NAMES):
+            smiles_column = info.source.get("smiles_column")
+        rows = _molecules(Path(data), recipe, info, smiles_column, id_column, skipped_file, progress)
+    else:
+        rows = _whole(load_data(recipe.data.model_copy(update={"source": str(data)})))
+    _check_features(rows.dataset, info)
+    return rows
+
+
+def _prepared(dataset: Dataset, recipe: Recipe) -> Dataset:
+    return apply_transforms(dataset, recipe.data.transforms)
+
+
+def _whole(dataset: Dataset) -> Rows:
+    count, none = dataset.num_items, torch.empty(0, dtype=torch.int64)
+    everything = {"train": none, "valid": none, "test": torch.arange(count)}
+    return Rows(dataset.replace(split=everything), dataset.ids or tuple(map(str, range(count))), torch.arange(count))
+
+
+def _smiles(texts: Sequence[str], recipe: Recipe, info: RunInfo) -> Rows:
+    if isinstance(texts, bytes) or not all(isinstance(text, str) for text in texts):
+        raise InputError("the molecules to predict are not all text; expected SMILES")
+    task = info.inputs.task.task()
+    parsed = parse_molecules(texts)
+    count = len(parsed.positions)
+    if not count:
+        raise InputError(f"none of the {len(texts)} molecules can be read")
+    none = torch.empty(0, dtype=torch.int64)
+    dataset = molecule_dataset(
+        parsed.graphs,
+        name="molecules",
+        task=task,
+        y=missing_labels(task, count),
+        split={"train": none, "valid": none, "test": torch.arange(count)},
+        digest=text_digest(list(texts)),
+    )
+    return Rows(_prepared(dataset, recipe), tuple(texts), torch.from_numpy(parsed.positions), parsed.skipped)
+
+
+def _tables(nodes: str | Path, edges: str | Path | None, recipe: Recipe, info: RunInfo) -> Rows:
+    try:
+        dataset = read_tables_to_predict(nodes, edges, schema=info.source)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"the run does not say how its tables were read: its source is damaged ({error!r})") from error
+    return _whole(_prepared(dataset, recipe))
+
+
+def _molecules(
+    path: Path,
+    recipe: Recipe,
+    info: RunInfo,
+    smiles_column: str | None,
+    id_column: str | None,
+    skipped_file: str | Path | None,
+    progress: Progress | None,
+) -> Rows:
+    dataset = read_molecules_to_predict(
+        path,
+        info.inputs.task.task(),
+        label_names=info.label_names,
+        smiles_column=smiles_column,
+        id_column=id_column,
+        skipped_file=skipped_file,
+        progress=progress,
+    )
+    skipped = skipped_rows(dataset)
+    ids = dataset.ids
+    if skipped:
+        ids = tuple(name or "" for name in open_rows(path, smiles_column, id_column).names)
+    return Rows(_prepared(dataset, recipe), ids, torch.from_numpy(row_numbers(dataset)) - 1, skipped)
+
+
+def _check_features(dataset: Dataset, info: RunInfo) -> None:
+    if dataset.task.level != info.inputs.task.level:
+        raise InputError(
+            f"{dataset.name}: is of level {dataset.task.level}; the network predicts at level {info.inputs.task.level}"
+        )
+    found = dataset_inputs(dataset)
+    for what, ours, theirs in (
+        ("node", found.nodes, info.inputs.nodes),
+        ("edge", found.edges, info.inputs.edges),
+    ):
+        if ours != theirs:
+            raise InputError(f"{dataset.name}: has {what} features {ours}; the network was trained on {theirs}")

@@ -1,0 +1,160 @@
+"""A trained network at work: evaluate, predict and embed, with nothing to be said again that training was told."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from torch import Tensor
+
+from deepergcn.data.dataset import PARTS, Dataset
+from deepergcn.data.molecules.parse import Progress
+from deepergcn.errors import InputError
+from deepergcn.inference.inputs import Rows, read_rows_to_predict
+from deepergcn.inference.predictions import Embeddings, Predictions, probabilities, spread
+from deepergcn.nn.networks.graph_network import GraphNetwork
+from deepergcn.runs.dataset import load_data
+from deepergcn.runs.model_file import TrainedModel, load_model
+from deepergcn.runs.run import Run
+from deepergcn.training.evaluation import Evaluation
+
+Input = str | Path | Sequence[str] | Dataset
+"""A file of molecules, a list of SMILES, a table of nodes or a folder with nodes and edges, or any other dataset."""
+
+_BATCH_SIZE = 256  # graphs at a time, at least: what is seen together changes nothing but the speed
+
+
+def load(run: str | Path) -> "Predictor":
+    """The trained network of a run directory, or of a file ``model.safetensors`` alone.
+
+    >>> model = deepergcn.load("runs/solubility")
+    >>> model.predict(["CCO", "c1ccccc1"]).columns()
+    """
+    path = Path(run)
+    if path.is_dir():
+        several = sorted(file.parent.name for file in path.glob("seed-*/run.json"))
+        if several:
+            raise InputError(
+                f"{path}: holds the runs of several seeds; expected one of them, such as {path / several[0]}"
+            )
+        path = Run.open(path).model_file
+        if not path.is_file():
+            raise InputError(f"{path}: is not there yet; expected a run that has finished its first epoch")
+    elif not path.exists():
+        raise InputError(f"{path}: there is no such run directory or model file")
+    return Predictor(load_model(path))
+
+
+class Predictor:
+    """A trained network with all that it takes to read files for it.
+
+    Attributes:
+        network: The network, in evaluation mode, which takes PyG's ``Data`` too.
+        recipe: What it was trained by.
+        info: What else its run was made of.
+        task: What it predicts.
+    """
+
+    def __init__(self, trained: TrainedModel) -> None:
+        self.network: GraphNetwork = trained.model
+        self.recipe = trained.recipe
+        self.info = trained.info
+        self.epoch = trained.epoch
+        self.task = trained.info.inputs.task.task()
+
+    def predict(
+        self,
+        data: Input,
+        edges: str | Path | None = None,
+        *,
+        smiles_column: str | None = None,
+        id_column: str | None = None,
+        skipped_file: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> Predictions:
+        """A prediction for every row.
+
+        Args:
+            data: What to predict; see :data:`Input`.
+            edges: The table of edges, where ``data`` is a table of nodes.
+            smiles_column: The column of SMILES; that of training where not given.
+            id_column: The column of names for the molecules; their SMILES (titles in an SDF) where not given.
+            skipped_file: Where to list the rows that cannot be read, as CSV.
+            progress: Called with the number of molecules read and of all, where a file of them is read.
+        """
+        rows = self._rows(data, edges, smiles_column, id_column, skipped_file, progress)
+        values = probabilities(self.task, self._run(rows.dataset, self.network))
+        return Predictions(
+            self.task,
+            self._output_names(),
+            self._classes(),
+            rows.ids,
+            spread(values, rows.positions, len(rows.ids)),
+            rows.skipped,
+        )
+
+    def embed(
+        self,
+        data: Input,
+        edges: str | Path | None = None,
+        *,
+        smiles_column: str | None = None,
+        id_column: str | None = None,
+        skipped_file: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> Embeddings:
+        """The features of every row's node or graph before the head; the arguments are those of :meth:`predict`."""
+        rows = self._rows(data, edges, smiles_column, id_column, skipped_file, progress)
+        values = self._run(rows.dataset, self.network.embed)
+        return Embeddings(rows.ids, spread(values, rows.positions, len(rows.ids)), rows.skipped)
+
+    def evaluate(self, parts: Sequence[str] = PARTS) -> dict[str, float | None]:
+        """The score of each part of the dataset that the network was trained on; None where there is no label."""
+        for part in parts:
+            if part not in PARTS:
+                raise InputError(f"split is {part!r}; expected one of {', '.join(PARTS)}")
+        dataset = load_data(self.recipe.data)
+        if dataset.digest != self.info.digest:
+            raise InputError(
+                f"{dataset.name}: is not the data that the network was trained on: its files have changed since"
+            )
+        evaluation = Evaluation(dataset, self.recipe, self.info.seed, parts)
+        outputs = evaluation.outputs(self.network)
+        return {part: evaluation.score(outputs, part) for part in parts}
+
+    def _rows(
+        self,
+        data: Input,
+        edges: str | Path | None,
+        smiles_column: str | None,
+        id_column: str | None,
+        skipped_file: str | Path | None,
+        progress: Progress | None,
+    ) -> Rows:
+        return read_rows_to_predict(
+            data,
+            edges,
+            self.recipe,
+            self.info,
+            smiles_column=smiles_column,
+            id_column=id_column,
+            skipped_file=skipped_file,
+            progress=progress,
+        )
+
+    def _run(self, dataset: Dataset, forward: Callable[..., Tensor]) -> Tensor:
+        section = self.recipe.evaluation
+        changes = {
+            "batch_size": max(section.batch_size or self.recipe.training.batch_size, _BATCH_SIZE),
+            "partitions": min(section.partitions, dataset.num_nodes),
+        }
+        recipe = self.recipe.model_copy(update={"evaluation": section.model_copy(update=changes)})
+        return Evaluation(dataset, recipe, self.info.seed).outputs(forward)
+
+    def _output_names(self) -> tuple[str, ...]:
+        return self.info.label_names or tuple(map(str, range(self.task.outputs)))
+
+    def _classes(self) -> tuple[tuple[str, str], ...]:
+        if self.task.loss != "bce":
+            return ()
+        found = self.info.source.get("labels", {}).get("classes", ())
+        named = len(found) == self.task.outputs and all(len(pair) == 2 for pair in found)
+        return tuple((str(no), str(yes)) for no, yes in found) if named else (("0", "1"),) * self.task.outputs

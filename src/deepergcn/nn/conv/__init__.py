@@ -1,0 +1,1 @@
+"""The convolution of the paper and its parts: GENConv, aggregators, MsgNorm."""

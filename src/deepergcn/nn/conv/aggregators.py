@@ -1,0 +1,169 @@
+"""The aggregators by name: the two families of the paper, and the plain ones that they contain."""
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from deepergcn import ops
+from deepergcn.errors import InputError
+from deepergcn.nn.conv.scalar import Scalar, present, scalar
+from deepergcn.ops import Adjacency, EdgeTerm
+
+
+class Aggregation(nn.Module):
+    """A function from the messages that a vertex receives to one message, channel by channel.
+
+    All are called as ``aggregation(x, adjacency, edge=None, eps=1e-7)`` with the features of the sources, and build
+    the messages ReLU(h_u + h_e) + eps (equation 4) themselves; with ``eps=None`` the messages are h_u + h_e.
+    """
+
+    def forward(
+        self, x: Tensor, adjacency: Adjacency, edge: EdgeTerm | Tensor | None = None, eps: float | None = 1e-7
+    ) -> Tensor:
+        raise NotImplementedError
+
+    def dynamics(self) -> dict[str, float | list[float]]:
+        """The present values of the parameters that this aggregator has."""
+        return {}
+
+    def extra_repr(self) -> str:
+        return ", ".join(f"{name}={value}" for name, value in self.dynamics().items())
+
+
+class SoftmaxAggregation(Aggregation):
+    """SoftMax_Agg_beta (proposition 1), scaled by the degree: |N(v)|^y sum_u softmax_u(beta m_vu) m_vu.
+
+    Args:
+        beta: the inverse temperature, or its initial value. 0 is the mean, infinity the maximum.
+        learn_beta: learn beta.
+        y: the exponent of the degree scaling, or its initial value. 0 is none; with beta = 0, 1 is the sum.
+        learn_y: learn y.
+        semi_gradient: treat the softmax weights as constants in backward. Only where beta is fixed.
+        channels: learn one value a channel instead of one for all.
+    """
+
+    beta: Scalar
+    y: Scalar
+
+    def __init__(
+        self,
+        beta: float = 1.0,
+        learn_beta: bool = False,
+        y: float = 0.0,
+        learn_y: bool = False,
+        semi_gradient: bool = False,
+        channels: int | None = None,
+    ) -> None:
+        super().__init__()
+        if semi_gradient and learn_beta:
+            raise InputError("semi_gradient: expected False where beta is learned, since it cuts off beta's gradient")
+        _check_channels(channels, learn_beta or learn_y)
+        self.beta = scalar("beta", beta, learn_beta, channels)
+        self.y = scalar("y", y, learn_y, channels)
+        self.semi_gradient = semi_gradient
+
+    def forward(
+        self, x: Tensor, adjacency: Adjacency, edge: EdgeTerm | Tensor | None = None, eps: float | None = 1e-7
+    ) -> Tensor:
+        return ops.softmax(x, adjacency, edge, beta=self.beta, y=self.y, semi_gradient=self.semi_gradient, eps=eps)
+
+    def dynamics(self) -> dict[str, float | list[float]]:
+        return {"beta": present(self.beta), "y": present(self.y)}
+
+
+class PowerMeanAggregation(Aggregation):
+    """PowerMean_Agg_p (proposition 2), scaled by the degree: |N(v)|^y (1/|N(v)| sum_u m_vu^p)^(1/p).
+
+    Computed through logarithms, without clamps, for any finite p; 0 is the geometric mean. Messages must be positive,
+    as those of equation (4) are.
+
+    Args:
+        p: the power, or its initial value. -1 is the harmonic mean, 1 the mean, infinity the maximum.
+        learn_p: learn p.
+        y: the exponent of the degree scaling, or its initial value. 0 is none; with p = 1, 1 is the sum.
+        learn_y: learn y.
+        channels: learn one value a channel instead of one for all.
+    """
+
+    p: Scalar
+    y: Scalar
+
+    def __init__(
+        self,
+        p: float = 1.0,
+        learn_p: bool = False,
+        y: float = 0.0,
+        learn_y: bool = False,
+        channels: int | None = None,
+    ) -> None:
+        super().__init__()
+        _check_channels(channels, learn_p or learn_y)
+        self.p = scalar("p", p, learn_p, channels)
+        self.y = scalar("y", y, learn_y, channels)
+
+    def forward(
+        self, x: Tensor, adjacency: Adjacency, edge: EdgeTerm | Tensor | None = None, eps: float | None = 1e-7
+    ) -> Tensor:
+        return ops.power_mean(x, adjacency, edge, p=self.p, y=self.y, eps=eps)
+
+    def dynamics(self) -> dict[str, float | list[float]]:
+        return {"p": present(self.p), "y": present(self.y)}
+
+
+class SumAggregation(Aggregation):
+    """sum_u m_vu."""
+
+    def forward(
+        self, x: Tensor, adjacency: Adjacency, edge: EdgeTerm | Tensor | None = None, eps: float | None = 1e-7
+    ) -> Tensor:
+        return ops.sum(x, adjacency, edge, eps=eps)
+
+
+class MeanAggregation(Aggregation):
+    """1/|N(v)| sum_u m_vu."""
+
+    def forward(
+        self, x: Tensor, adjacency: Adjacency, edge: EdgeTerm | Tensor | None = None, eps: float | None = 1e-7
+    ) -> Tensor:
+        return ops.mean(x, adjacency, edge, eps=eps)
+
+
+class MaxAggregation(Aggregation):
+    """max_u m_vu."""
+
+    def forward(
+        self, x: Tensor, adjacency: Adjacency, edge: EdgeTerm | Tensor | None = None, eps: float | None = 1e-7
+    ) -> Tensor:
+        return ops.max(x, adjacency, edge, eps=eps)
+
+
+class MinAggregation(Aggregation):
+    """min_u m_vu."""
+
+    def forward(
+        self, x: Tensor, adjacency: Adjacency, edge: EdgeTerm | Tensor | None = None, eps: float | None = 1e-7
+    ) -> Tensor:
+        return ops.min(x, adjacency, edge, eps=eps)
+
+
+AGGREGATORS: dict[str, type[Aggregation]] = {
+    "softmax": SoftmaxAggregation,
+    "power_mean": PowerMeanAggregation,
+    "sum": SumAggregation,
+    "mean": MeanAggregation,
+    "max": MaxAggregation,
+    "min": MinAggregation,
+}
+"""Every aggregator by its name."""
+
+
+def build_aggregation(name: str, **options: Any) -> Aggregation:
+    """The aggregator called ``name``, with the options of its class."""
+    if name not in AGGREGATORS:
+        raise InputError(f"aggr: expected one of {', '.join(AGGREGATORS)}, got {name!r}")
+    return AGGREGATORS[name](**options)
+
+
+def _check_channels(channels: int | None, learned: bool) -> None:
+    if channels is not None and not learned:
+        raise InputError("channels: expected None where nothing is learned, since a fixed value holds for all channels")

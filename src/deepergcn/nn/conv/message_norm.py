@@ -1,0 +1,37 @@
+"""MsgNorm: the aggregated message, normalized and scaled to the vertex it is added to."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from deepergcn.nn.conv.scalar import Scalar, present, scalar
+
+
+class MessageNorm(nn.Module):
+    """MsgNorm (equation 5): s * |h_v| * m_v / |m_v|, with the l2 norm over the channels.
+
+    A message of 0, that of a vertex without in-neighbours, stays 0.
+
+    Args:
+        learn_s: learn the scaling factor.
+        s: the scaling factor, or its initial value.
+    """
+
+    s: Scalar
+
+    def __init__(self, learn_s: bool = True, s: float = 1.0) -> None:
+        super().__init__()
+        self.s = scalar("s", s, learn_s)
+
+    def forward(self, h: Tensor, m: Tensor) -> Tensor:
+        """The normalized message of vertices with features ``h`` and aggregated messages ``m``, both [nodes, D]."""
+        length: Tensor = torch.linalg.vector_norm(h, dim=-1, keepdim=True)
+        direction: Tensor = F.normalize(m, dim=-1)
+        return self.s * length * direction
+
+    def dynamics(self) -> dict[str, float | list[float]]:
+        """The present s."""
+        return {"s": present(self.s)}
+
+    def extra_repr(self) -> str:
+        return f"learn_s={isinstance(self.s, Tensor)}, s={present(self.s)}"

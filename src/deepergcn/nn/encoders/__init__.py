@@ -1,0 +1,1 @@
+"""From raw node and edge features to the width of the network."""

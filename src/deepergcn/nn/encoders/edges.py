@@ -1,0 +1,155 @@
+"""Edge encoders: from raw edge features to the edge term h_e of a message, in the form in which it is smallest."""
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from deepergcn.errors import InputError
+from deepergcn.nn.encoders.tables import Tables
+from deepergcn.ops import Affine, Dense, EdgeTerm, Table
+
+WIDEST_AFFINE = 64
+"""Raw features wider than this are multiplied out once: the product on the fly would cost more than it saves."""
+
+LARGEST_TABLE = 1024
+"""Up to so many combinations of categories the table has them all; beyond, those that a batch has."""
+
+
+class Categories(NamedTuple):
+    """The categories of every edge as one number: ``codes`` [edges], and what each code stands for.
+
+    ``rows`` [combinations, columns] holds the categories behind every code, ``multi_hot`` the same as a matrix to
+    multiply the tables with, where all combinations are few; both are the same for every layer.
+    """
+
+    codes: Tensor
+    rows: Tensor
+    multi_hot: Tensor | None = None
+
+
+EdgeInput = Tensor | Affine | Table | Dense | Categories
+"""What an edge encoder takes: raw features, an edge term made by a shared encoder, or numbered categories."""
+
+
+class EdgeEncoder(nn.Module):
+    """Makes the edge term h_e. ``prepare`` does, once a batch, what is the same for all layers."""
+
+    def prepare(self, edge: EdgeInput) -> EdgeInput:
+        """Check raw features, and bring them into the form that every layer's encoder shares."""
+        raise NotImplementedError
+
+    def forward(self, edge: EdgeInput) -> EdgeTerm:
+        raise NotImplementedError
+
+
+class AffineEncoder(EdgeEncoder):
+    """h_e = W f_e + b, kept as the small matrix W and the raw features.
+
+    On an edge term that another encoder made, such as one shared by all layers, this Linear layer is folded into it:
+    two Linear layers in a row cost what one costs.
+
+    Args:
+        in_channels: the width of the raw features, or of the edge term below.
+        out_channels: the width of the convolution.
+        bias: learn b.
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, bias: bool = True) -> None:
+        super().__init__()
+        if in_channels < 1:
+            raise InputError(f"edge_encoder: expected a width of at least 1, got {in_channels}")
+        self.linear = nn.Linear(in_channels, out_channels, bias=bias)
+
+    def prepare(self, edge: EdgeInput) -> Tensor | EdgeTerm:
+        width = self.linear.in_features
+        match edge:
+            case Categories():
+                raise InputError("edge_attr: expected floating-point features, got categories")
+            case Tensor():
+                if edge.dim() != 2 or edge.shape[1] != width or not edge.is_floating_point():
+                    raise InputError(
+                        f"edge_attr: expected a floating-point tensor [edges, {width}], "
+                        f"got {edge.dtype} {list(edge.shape)}"
+                    )
+            case Affine(weight=below) if below.shape[0] != width:
+                raise InputError(f"edge_encoder: expected an edge term of {width} channels, got {below.shape[0]}")
+            case Table(table=below) | Dense(features=below) if below.shape[1] != width:
+                raise InputError(f"edge_encoder: expected an edge term of {width} channels, got {below.shape[1]}")
+        return edge
+
+    def forward(self, edge: EdgeInput) -> EdgeTerm:
+        edge = self.prepare(edge)
+        if not isinstance(edge, Tensor):
+            return edge.linear(self.linear.weight, self.linear.bias)
+        if edge.shape[1] > WIDEST_AFFINE:
+            return Dense(self.linear(edge))
+        return Affine(edge, self.linear.weight, self.linear.bias)
+
+
+class CategoricalEncoder(EdgeEncoder):
+    """h_e = sum_k T_k[c_ek], an embedding table for each column of categories, kept as one table of their combinations.
+
+    Args:
+        sizes: the number of values of each column.
+        channels: the width of the convolution.
+    """
+
+    strides: Tensor
+    combinations: Tensor | None
+    multi_hot: Tensor | None
+
+    def __init__(self, sizes: Sequence[int], channels: int) -> None:
+        super().__init__()
+        count = math.prod(sizes)
+        if count >= 2**62:
+            raise InputError(f"edge_encoder: expected fewer than 2^62 combinations of categories, got {count}")
+        self.tables = Tables("edge_attr", sizes, channels)
+        strides = [math.prod(self.tables.sizes[k + 1 :]) for k in range(len(self.tables.sizes))]
+        self.register_buffer("strides", torch.tensor(strides), persistent=False)
+        every = None
+        if count <= LARGEST_TABLE:
+            every = torch.tensor(list(itertools.product(*map(range, self.tables.sizes))))
+        self.register_buffer("combinations", every, persistent=False)
+        self.register_buffer("multi_hot", None if every is None else self.tables.multi_hot(every), persistent=False)
+
+    def prepare(self, edge: EdgeInput) -> Categories:
+        """Number the combinations: as a number of mixed radix where the table has them all, else those that occur."""
+        if isinstance(edge, Categories):
+            return edge
+        if not isinstance(edge, Tensor):
+            raise InputError(f"edge_attr: expected integers or numbered categories, got {type(edge).__name__}")
+        self.tables.check(edge)
+        codes = (edge.long() * self.strides).sum(dim=1)
+        if self.combinations is not None:
+            return Categories(codes.int(), self.combinations, self.multi_hot)
+        distinct, codes = torch.unique(codes, return_inverse=True)
+        sizes = torch.tensor(self.tables.sizes, device=distinct.device)
+        return Categories(codes.int(), distinct[:, None] // self.strides % sizes)
+
+    def forward(self, edge: EdgeInput) -> EdgeTerm:
+        codes, rows, multi_hot = self.prepare(edge)
+        return Table(codes, self.tables.lookup(rows, multi_hot))
+
+
+EdgeEncoderSpec = int | Sequence[int] | EdgeEncoder | None
+"""A raw width (affine), the sizes of categories (categorical), an encoder, or None."""
+
+
+def build_edge_encoder(spec: EdgeEncoderSpec, channels: int, bias: bool = True) -> EdgeEncoder | None:
+    """The encoder that ``spec`` asks for, to the width ``channels``."""
+    match spec:
+        case None:
+            return None
+        case EdgeEncoder():
+            return spec
+        case int():
+            return AffineEncoder(spec, channels, bias)
+        case Sequence() if not isinstance(spec, str):
+            return CategoricalEncoder(spec, channels)
+    raise InputError(
+        f"edge_encoder: expected a width, the sizes of categories, an EdgeEncoder or None, got {type(spec).__name__}"
+    )

@@ -1,0 +1,84 @@
+"""DeeperGCN: a deep network of GENConv layers."""
+
+from collections.abc import Callable, Sequence
+from typing import Literal, Unpack
+
+from torch import Tensor, nn
+
+from deepergcn.errors import InputError
+from deepergcn.nn.conv.gen_conv import GENConv, GENConvOptions
+from deepergcn.nn.encoders.edges import EdgeEncoder, EdgeEncoderSpec
+from deepergcn.nn.encoders.nodes import NodeEncoderSpec
+from deepergcn.nn.networks.graph_network import FrameOptions, GraphNetwork
+from deepergcn.nn.norms import NormName
+from deepergcn.nn.pooling import Pooling
+from deepergcn.nn.pyg.adjacency_cache import cached_adjacency
+from deepergcn.ops import Adjacency
+
+LayerEdgeEncoderSpec = int | Sequence[int] | Callable[[], EdgeEncoder] | None
+"""A width, the sizes of categories, a function that makes an edge encoder, or None."""
+
+
+class DeeperGCNOptions(FrameOptions, GENConvOptions, total=False):
+    """The options of :class:`DeeperGCN`, for networks that hand them on."""
+
+    block: str
+    layer_edge_encoder: LayerEdgeEncoderSpec
+
+
+class DeeperGCN(GraphNetwork):
+    """Any depth of :class:`GENConv` in pre-activation residual blocks, or in another of the paper's wirings.
+
+        >>> model = DeeperGCN(128, 40, hidden_channels=64, num_layers=28, learn_beta=True)
+        >>> out = model(x, edge_index)
+
+    Args:
+        layer_edge_encoder: the edge encoder that every layer has for itself, on top of the shared one if there is
+            one: a width, the sizes of categories, or a function that makes one.
+        conv: the options of :class:`GENConv`.
+        others: see :class:`GraphNetwork`.
+    """
+
+    def __init__(
+        self,
+        node_encoder: NodeEncoderSpec,
+        head: int | nn.Module | None,
+        *,
+        hidden_channels: int,
+        num_layers: int,
+        block: str = "res+",
+        edge_encoder: EdgeEncoderSpec = None,
+        layer_edge_encoder: LayerEdgeEncoderSpec = None,
+        norm: NormName | None = "batch",
+        dropout: float = 0.0,
+        level: Literal["node", "graph"] = "node",
+        pooling: Pooling = "mean",
+        virtual_node: bool = False,
+        checkpoint: bool = False,
+        **conv: Unpack[GENConvOptions],
+    ) -> None:
+        if isinstance(layer_edge_encoder, nn.Module):
+            raise InputError("layer_edge_encoder: expected a function that makes one encoder a layer, got a module")
+
+        def make_conv(in_channels: int) -> GENConv:
+            encoder = layer_edge_encoder() if callable(layer_edge_encoder) else layer_edge_encoder
+            return GENConv(in_channels, hidden_channels, edge_encoder=encoder, norm=norm, **conv)
+
+        super().__init__(
+            make_conv,
+            node_encoder,
+            head,
+            hidden_channels=hidden_channels,
+            num_layers=num_layers,
+            block=block,
+            edge_encoder=edge_encoder,
+            norm=norm,
+            dropout=dropout,
+            level=level,
+            pooling=pooling,
+            virtual_node=virtual_node,
+            checkpoint=checkpoint,
+        )
+
+    def structure(self, edge_index: Tensor | Adjacency, num_nodes: int) -> Adjacency:
+        return cached_adjacency(edge_index, num_nodes, num_nodes)

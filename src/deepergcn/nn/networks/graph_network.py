@@ -1,0 +1,262 @@
+"""The frame that all networks share: encoders, layers, an optional virtual node, and a head."""
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple, TypedDict
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch_geometric.data import Data
+
+from deepergcn.errors import InputError
+from deepergcn.nn.blocks import Block, PlainBlock, ResPlusBlock, block_class, check_dropout
+from deepergcn.nn.conv.gen_conv import GENConv
+from deepergcn.nn.encoders.edges import EdgeEncoder, EdgeEncoderSpec, EdgeInput, build_edge_encoder
+from deepergcn.nn.encoders.nodes import NodeEncoderSpec, build_node_encoder
+from deepergcn.nn.norm_relu_dropout import norm_relu_dropout
+from deepergcn.nn.norms import NormName, build_norm
+from deepergcn.nn.pooling import Pooling, check_pooling, pool
+from deepergcn.nn.recompute import recompute
+from deepergcn.nn.virtual_node import VirtualNode
+from deepergcn.ops import Adjacency
+
+
+class FrameOptions(TypedDict, total=False):
+    """The options of :class:`GraphNetwork`, for networks that hand them on."""
+
+    edge_encoder: EdgeEncoderSpec
+    norm: NormName | None
+    dropout: float
+    level: Literal["node", "graph"]
+    pooling: Pooling
+    virtual_node: bool
+    checkpoint: bool
+
+
+class GraphNetwork(nn.Module):
+    """Node encoder, ``num_layers`` convolutions in blocks, and a head; DeeperGCN and all it is compared with.
+
+    Args:
+        make_conv: makes the convolution of a layer from the width of its input; its output has ``hidden_channels``.
+        node_encoder: the width of the node features (a Linear layer), the sizes of their categories (embedding
+            tables), a module, or None where they have ``hidden_channels`` channels.
+        head: the number of outputs (a Linear layer), a module, or None to return the features themselves.
+        hidden_channels: the width of the network.
+        num_layers: its depth.
+        block: how layers are wired: plain, res, res+ or dense.
+        edge_encoder: a shared encoder of the edge features, applied once and handed to every layer: their width, the
+            sizes of their categories, an :class:`EdgeEncoder`, or None.
+        norm: the normalization in the blocks: batch, layer, instance or None.
+        dropout: the probability that dropout zeroes a value.
+        level: "node" for an output a vertex, "graph" for an output a graph.
+        pooling: from vertices to graphs: mean, sum or max.
+        virtual_node: add a virtual node to every graph.
+        checkpoint: recompute every layer's activations in backward instead of keeping them.
+    """
+
+    def __init__(
+        self,
+        make_conv: Callable[[int], nn.Module],
+        node_encoder: NodeEncoderSpec,
+        head: int | nn.Module | None,
+        *,
+        hidden_channels: int,
+        num_layers: int,
+        block: str,
+        edge_encoder: EdgeEncoderSpec = None,
+        norm: NormName | None = "batch",
+        dropout: float = 0.0,
+        level: Literal["node", "graph"] = "node",
+        pooling: Pooling = "mean",
+        virtual_node: bool = False,
+        checkpoint: bool = False,
+    ) -> None:
+        super().__init__()
+        for name, value in (("hidden_channels", hidden_channels), ("num_layers", num_layers)):
+            if value < 1:
+                raise InputError(f"{name}: expected at least 1, got {value}")
+        if level not in ("node", "graph"):
+            raise InputError(f"level: expected node or graph, got {level!r}")
+        if virtual_node and block == "dense":
+            raise InputError("virtual_node: expected False with dense blocks, whose width grows from layer to layer")
+        check_pooling(pooling)
+        check_dropout(dropout)
+        self.hidden_channels = hidden_channels
+        self.level = level
+        self.pooling = pooling
+        self.dropout = dropout
+        self.checkpoint = checkpoint
+        self.node_encoder = build_node_encoder(node_encoder, hidden_channels)
+        self.edge_encoder = build_edge_encoder(edge_encoder, hidden_channels)
+        self.layers = nn.ModuleList(self._layer(i, num_layers, block, make_conv, norm) for i in range(num_layers))
+        self.norm = build_norm(norm, hidden_channels) if block == "res+" else None
+        self.pre_activation = block == "res+"
+        self.virtual_node = VirtualNode(hidden_channels, num_layers, norm, dropout) if virtual_node else None
+        self.out_channels = hidden_channels * (num_layers + 1) if block == "dense" else hidden_channels
+        self.head = nn.Linear(self.out_channels, head) if isinstance(head, int) else head
+
+    def _layer(
+        self, i: int, count: int, block: str, make_conv: Callable[[int], nn.Module], norm: NormName | None
+    ) -> Block:
+        cls = block_class(block)
+        conv = make_conv(self.hidden_channels * (i + 1) if block == "dense" else self.hidden_channels)
+        if block == "res+" and i == 0:
+            return PlainBlock(conv, relu=False, checkpoint=self.checkpoint)
+        if block == "res" and i == 0:
+            cls = PlainBlock
+        last_plain_of_graph = block == "plain" and i == count - 1 and self.level == "graph"
+        return cls(conv, build_norm(norm, self.hidden_channels), self.dropout, not last_plain_of_graph, self.checkpoint)
+
+    def forward(
+        self,
+        x: Tensor | Data,
+        edge_index: Tensor | Adjacency | None = None,
+        edge_attr: EdgeInput | None = None,
+        batch: Tensor | None = None,
+        num_graphs: int | None = None,
+    ) -> Tensor:
+        """The output [nodes, outputs], or [graphs, outputs] at the level of graphs.
+
+        Args:
+            x: node features [nodes, ...]; or a PyG ``Data`` or ``Batch``, which brings all the rest.
+            edge_index: [2, edges], an ``Adjacency``, or a sparse tensor in PyG's ``adj_t`` convention.
+            edge_attr: edge features [edges, ...] where the network has an edge encoder.
+            batch: [nodes], the graph that each vertex belongs to; None for one graph.
+            num_graphs: the number of graphs; the highest number in ``batch`` plus one without it.
+        """
+        h = self.embed(x, edge_index, edge_attr, batch, num_graphs)
+        if self.head is not None:
+            h = self.head(h)
+        return h
+
+    def embed(
+        self,
+        x: Tensor | Data,
+        edge_index: Tensor | Adjacency | None = None,
+        edge_attr: EdgeInput | None = None,
+        batch: Tensor | None = None,
+        num_graphs: int | None = None,
+    ) -> Tensor:
+        """What the head gets: the features of vertices [nodes, channels], or of graphs [graphs, channels]."""
+        given = _inputs(x, edge_index, edge_attr, batch, num_graphs)
+        h = self._encode_nodes(given.x)
+        graph = self.structure(given.edge_index, h.shape[0])
+        edge = self._prepare_edges(given.edge_attr)
+        batch, num_graphs = self._graphs(given, h)
+        if self.virtual_node is None or batch is None:
+            for layer in self.layers:
+                h = layer(h, graph, edge)
+        else:
+            h = self._through_virtual_node(h, graph, edge, batch, num_graphs)
+        if self.pre_activation:
+            h = norm_relu_dropout(self.norm, h, self.dropout, self.training, relu=self.level == "node")
+        if self.level == "node" or batch is None:
+            return h
+        return pool(self.pooling, h, batch, num_graphs)
+
+    def structure(self, edge_index: Tensor | Adjacency, num_nodes: int) -> Tensor | Adjacency:
+        """The graph in the form that the convolutions share, made once a forward pass."""
+        raise NotImplementedError
+
+    def dynamics(self) -> list[dict[str, float | list[float]]]:
+        """The present beta, p, y and s of every layer, as far as it has them."""
+        return [layer.conv.dynamics() if isinstance(layer.conv, GENConv) else {} for layer in self._blocks()]
+
+    def _blocks(self) -> list[Block]:
+        return [layer for layer in self.layers if isinstance(layer, Block)]
+
+    def _encode_nodes(self, x: Tensor) -> Tensor:
+        if self.node_encoder is not None:
+            h: Tensor = self.node_encoder(x)
+            return h
+        if x.dim() != 2 or x.shape[1] != self.hidden_channels or not x.is_floating_point():
+            raise InputError(
+                f"x: expected a floating-point tensor [nodes, {self.hidden_channels}], since the network has no node "
+                f"encoder, got {x.dtype} {list(x.shape)}"
+            )
+        return x
+
+    def _prepare_edges(self, edge: EdgeInput | None) -> EdgeInput | None:
+        """Do once what is the same for all layers: the shared encoder, or the numbering of categories."""
+        encoder = getattr(self._blocks()[0].conv, "edge_encoder", None)
+        if edge is None:
+            if self.edge_encoder is not None or encoder is not None:
+                raise InputError("edge_attr: expected edge features, since the network was built with an edge encoder")
+            return None
+        if self.edge_encoder is not None:
+            term: EdgeInput = self.edge_encoder(edge)
+            return term
+        return encoder.prepare(edge) if isinstance(encoder, EdgeEncoder) else edge
+
+    def _graphs(self, given: "_Inputs", h: Tensor) -> tuple[Tensor | None, int]:
+        if self.level == "node" and self.virtual_node is None:
+            return None, 0
+        batch = given.batch
+        if batch is None:
+            return h.new_zeros(h.shape[0], dtype=torch.int64), 1
+        if batch.shape != (h.shape[0],) or batch.dtype not in (torch.int64, torch.int32):
+            raise InputError(f"batch: expected integers [{h.shape[0]}], got {batch.dtype} {list(batch.shape)}")
+        count = given.num_graphs
+        if count is None:
+            count = int(batch.max()) + 1 if batch.numel() else 0
+        return batch.long(), count
+
+    def _through_virtual_node(
+        self, h: Tensor, graph: Tensor | Adjacency, edge: EdgeInput | None, batch: Tensor, num_graphs: int
+    ) -> Tensor:
+        assert self.virtual_node is not None
+        v = self.virtual_node.start(num_graphs)
+        h = self.layers[0](h + self.virtual_node.spread(v, batch), graph, edge)
+        for i in range(1, len(self.layers)):
+            if self.checkpoint:
+                h, v = recompute(self, self._virtual_layer, i, h, v, graph, edge, batch)
+            else:
+                h, v = self._virtual_layer(i, h, v, graph, edge, batch)
+        return h
+
+    def _virtual_layer(
+        self, i: int, h: Tensor, v: Tensor, graph: Tensor | Adjacency, edge: EdgeInput | None, batch: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Layer ``i`` with the virtual nodes added to what its convolution hears."""
+        assert self.virtual_node is not None
+        layer = self._blocks()[i]
+        if not isinstance(layer, ResPlusBlock):
+            v = self.virtual_node(i, v, h, batch)
+            return layer.connect(h + self.virtual_node.spread(v, batch), graph, edge), v
+        heard = norm_relu_dropout(layer.norm, h, 0.0, self.training)
+        v = self.virtual_node(i, v, heard, batch)
+        heard = F.dropout(heard + self.virtual_node.spread(v, batch), self.dropout, self.training)
+        return h + layer.conv(heard, graph, edge), v
+
+
+class _Inputs(NamedTuple):
+    x: Tensor
+    edge_index: Tensor | Adjacency
+    edge_attr: EdgeInput | None
+    batch: Tensor | None
+    num_graphs: int | None
+
+
+def _inputs(
+    x: Tensor | Data,
+    edge_index: Tensor | Adjacency | None,
+    edge_attr: EdgeInput | None,
+    batch: Tensor | None,
+    num_graphs: int | None,
+) -> _Inputs:
+    """What a forward pass was given, taken out of a PyG ``Data`` where it is in one."""
+    if not isinstance(x, Tensor):
+        if not isinstance(x, Data):
+            raise InputError(f"x: expected a tensor or a PyG Data, got {type(x).__name__}")
+        data = x
+        x = data.x
+        edge_index = next(
+            (data[key] for key in ("adjacency", "adj_t", "edge_index") if data.get(key) is not None), None
+        )
+        edge_attr, batch = data.edge_attr, data.get("batch")
+        num_graphs = data.num_graphs if batch is not None and hasattr(data, "num_graphs") else None
+        if x is None:
+            raise InputError("x: expected node features, the graph has none")
+    if edge_index is None:
+        raise InputError("edge_index: expected the edges of the graph, got None")
+    return _Inputs(x, edge_index, edge_attr, batch, num_graphs)

@@ -1,0 +1,1 @@
+"""PyTorch Geometric: its modules converted, or accelerated in place."""

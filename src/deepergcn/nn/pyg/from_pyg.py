@@ -1,0 +1,217 @@
+"""From PyTorch Geometric's modules of DeeperGCN to those of this library, with their weights."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch_geometric.nn as pyg
+from torch import Tensor, nn
+from torch_geometric.nn.conv.gen_conv import MLP as PyGMLP  # noqa: N811
+
+from deepergcn.errors import InputError
+from deepergcn.nn.blocks import block_class
+from deepergcn.nn.conv import aggregators
+from deepergcn.nn.conv.gen_conv import GENConv
+from deepergcn.nn.conv.message_norm import MessageNorm
+from deepergcn.nn.encoders.edges import AffineEncoder
+from deepergcn.nn.norms import NormName
+from deepergcn.nn.pyg.adjacency_cache import cached_grouping
+from deepergcn.ops import Adjacency
+
+
+def from_pyg(module: nn.Module) -> nn.Module:
+    """A copy of ``module`` in which PyG's modules of DeeperGCN are those of this library, with their weights.
+
+    Converted, wherever in a model they stand: ``GENConv``, ``DeepGCNLayer``, ``MessageNorm``, ``SoftmaxAggregation``
+    and ``PowerMeanAggregation``. Each is called as before, so that the model around it runs unchanged; aggregations
+    become :class:`IndexedAggregation`. What has no equal here is refused.
+
+    The results are PyG's, except that the power mean has no clamps, that a convolution with an edge encoder asks for
+    edge features, and that layers recompute activations the non-reentrant way.
+    """
+    return _convert(copy.deepcopy(module), type(module).__name__, {})
+
+
+class IndexedAggregation(nn.Module):
+    """An aggregation that is called as PyG calls one: messages [messages, channels] and the group of each, by index."""
+
+    def __init__(self, aggregation: aggregators.Aggregation) -> None:
+        super().__init__()
+        self.aggregation = aggregation
+
+    def forward(
+        self,
+        x: Tensor,
+        index: Tensor | None = None,
+        ptr: Tensor | None = None,
+        dim_size: int | None = None,
+        dim: int = -2,
+    ) -> Tensor:
+        if x.dim() != 2 or dim not in (-2, 0):
+            raise InputError(f"x: expected messages [messages, channels], got {list(x.shape)} along dimension {dim}")
+        if isinstance(self.aggregation, aggregators.PowerMeanAggregation) and bool((x <= 0).any()):
+            raise InputError(f"x: the power mean is of positive messages only, got {float(x.detach().min())}")
+        out: Tensor = self.aggregation(x, grouping(x, index, ptr, dim_size), eps=None)
+        return out
+
+
+def grouping(x: Tensor, index: Tensor | None, ptr: Tensor | None, dim_size: int | None) -> Adjacency:
+    """The ``Adjacency`` that sends each message to its group, as PyG names groups: by index or by pointer."""
+    if index is None and ptr is not None:
+        index = torch.arange(ptr.numel() - 1, device=ptr.device).repeat_interleave(ptr.diff())
+        dim_size = ptr.numel() - 1
+    if index is None:
+        index = torch.zeros(x.shape[0], dtype=torch.int64, device=x.device)
+    if dim_size is None:
+        dim_size = int(index.max()) + 1 if index.numel() else 0
+    return cached_grouping(index, dim_size)
+
+
+_Done = dict[nn.Module, nn.Module]
+"""What each module has become, so that one that stands in two places stays one."""
+
+
+def _convert(module: nn.Module, path: str, done: _Done) -> nn.Module:
+    if module not in done:
+        done[module] = _converted(module, path, done)
+    return done[module]
+
+
+def _converted(module: nn.Module, path: str, done: _Done) -> nn.Module:
+    for theirs, convert in _CONVERTERS.items():
+        if isinstance(module, theirs):
+            if type(module) is not theirs:
+                raise InputError(f"{path}: {type(module).__name__} changes {theirs.__name__} and has no equal here")
+            return convert(module, path, done).train(module.training)
+    for name, child in module._modules.items():
+        if child is not None:
+            module._modules[name] = _convert(child, f"{path}.{name}", done)
+    return module
+
+
+def _gen_conv(theirs: Any, path: str, done: _Done) -> nn.Module:
+    if theirs.flow != "source_to_target" or theirs.node_dim != -2:
+        raise InputError(f"{path}: expected messages from source to target, nodes in rows; got flow={theirs.flow!r}")
+    if any(isinstance(p, nn.UninitializedParameter) for p in theirs.parameters()):
+        raise InputError(f"{path}: its widths are not known yet; call it once before")
+    out_channels = theirs.out_channels
+    source, target, edge = (getattr(theirs, f"lin_{name}", None) for name in ("src", "dst", "edge"))
+    if target is not None and hasattr(theirs, "msg_norm"):
+        raise InputError(f"{path}: MsgNorm by features of another width than the message has no equal here")
+    linears, norm, norms = _mlp_parts(theirs.mlp, path)
+    bias = linears[0].bias is not None
+    ours = GENConv(
+        (
+            out_channels if source is None else source.in_channels,
+            out_channels if target is None else target.in_channels,
+        ),
+        out_channels,
+        aggr=_aggregation(theirs.aggr_module, path, done).aggregation,
+        msg_norm=hasattr(theirs, "msg_norm"),
+        mlp_layers=len(linears),
+        expansion=linears[0].out_channels // out_channels,
+        norm=norm,
+        bias=bias,
+        edge_encoder=None if edge is None else AffineEncoder(edge.in_channels, out_channels, bias),
+        eps=theirs.eps,
+    )
+    if ours.msg_norm is not None:
+        ours.msg_norm = _message_norm(theirs.msg_norm, path, done)
+    pairs: list[tuple[nn.Module | None, Any]] = [(ours.source_projection, source), (ours.target_projection, target)]
+    if isinstance(ours.edge_encoder, AffineEncoder):
+        pairs.append((ours.edge_encoder.linear, edge))
+    pairs += zip([m for m in ours.mlp if isinstance(m, nn.Linear)], linears, strict=True)
+    pairs += zip([m for m in ours.mlp if not isinstance(m, nn.Linear | nn.ReLU)], norms, strict=True)
+    for mine, other in pairs:
+        if mine is not None:
+            _copy_state(mine, other)
+    return ours
+
+
+def _mlp_parts(mlp: Any, path: str) -> tuple[list[Any], NormName | None, list[nn.Module]]:
+    """The Linear layers of PyG's MLP, the name of its normalization, and the normalizations."""
+    if type(mlp) is not PyGMLP or any(isinstance(m, nn.Dropout) and m.p > 0 for m in mlp):
+        raise InputError(f"{path}: expected the MLP that GENConv builds, without dropout")
+    linears = [m for m in mlp if isinstance(m, pyg.Linear)]
+    norms = [m for m in mlp if not isinstance(m, pyg.Linear | nn.ReLU | nn.Dropout)]
+    names: dict[type, NormName] = {nn.BatchNorm1d: "batch", nn.LayerNorm: "layer", nn.InstanceNorm1d: "instance"}
+    return linears, names[type(norms[0])] if norms else None, norms
+
+
+def _copy_state(ours: nn.Module, theirs: Any) -> None:
+    """Weights, buffers, precision, device and what is frozen."""
+    like = next(theirs.parameters(), None)
+    if like is not None:
+        ours.to(device=like.device, dtype=like.dtype)
+    ours.load_state_dict(theirs.state_dict())
+    for name, parameter in theirs.named_parameters():
+        ours.get_parameter(name).requires_grad_(parameter.requires_grad)
+    for name in ("eps", "momentum"):
+        if hasattr(theirs, name):
+            setattr(ours, name, getattr(theirs, name))
+
+
+def _deep_gcn_layer(theirs: Any, path: str, done: _Done) -> nn.Module:
+    if theirs.act is not None and type(theirs.act) is not nn.ReLU:
+        raise InputError(f"{path}: expected ReLU or no activation, got {theirs.act}")
+    return block_class(theirs.block)(
+        _convert(theirs.conv, f"{path}.conv", done),
+        None if theirs.norm is None else _convert(theirs.norm, f"{path}.norm", done),
+        dropout=theirs.dropout,
+        relu=theirs.act is not None,
+        checkpoint=theirs.ckpt_grad,
+    )
+
+
+def _message_norm(theirs: Any, path: str, done: _Done) -> MessageNorm:
+    ours = MessageNorm(learn_s=theirs.scale.requires_grad, s=theirs.scale.item())
+    if theirs.scale.requires_grad:
+        ours.s = _scalar(theirs.scale)
+    return ours
+
+
+def _aggregation(theirs: Any, path: str, done: _Done) -> IndexedAggregation:
+    ours: aggregators.Aggregation
+    match theirs:
+        case pyg.SoftmaxAggregation():
+            ours = aggregators.SoftmaxAggregation(
+                learn_beta=theirs.learn, semi_gradient=theirs.semi_grad, channels=_channels(theirs)
+            )
+            ours.beta = _scalar(theirs.t)
+        case pyg.PowerMeanAggregation():
+            ours = aggregators.PowerMeanAggregation(learn_p=theirs.learn, channels=_channels(theirs))
+            ours.p = _scalar(theirs.p)
+        case _:
+            if type(theirs) not in _PLAIN:
+                known = ", ".join(cls.__name__ for cls in (pyg.SoftmaxAggregation, pyg.PowerMeanAggregation, *_PLAIN))
+                raise InputError(f"{path}: expected one aggregator of {known}, got {theirs}")
+            ours = _PLAIN[type(theirs)]()
+    return IndexedAggregation(ours)
+
+
+def _channels(theirs: Any) -> int | None:
+    return theirs.channels if theirs.channels > 1 else None
+
+
+def _scalar(value: nn.Parameter | float) -> nn.Parameter | float:
+    if not isinstance(value, Tensor):
+        return float(value)
+    tensor = value.detach().clone()
+    return nn.Parameter(tensor if tensor.numel() > 1 else tensor.reshape(()), requires_grad=value.requires_grad)
+
+
+_PLAIN: dict[type, type[aggregators.Aggregation]] = {
+    pyg.SumAggregation: aggregators.SumAggregation,
+    pyg.MeanAggregation: aggregators.MeanAggregation,
+    pyg.MaxAggregation: aggregators.MaxAggregation,
+    pyg.MinAggregation: aggregators.MinAggregation,
+}
+
+_CONVERTERS: dict[type, Callable[[Any, str, _Done], nn.Module]] = {
+    pyg.GENConv: _gen_conv,
+    pyg.DeepGCNLayer: _deep_gcn_layer,
+    pyg.MessageNorm: _message_norm,
+    pyg.SoftmaxAggregation: _aggregation,
+    pyg.PowerMeanAggregation: _aggregation,
+}

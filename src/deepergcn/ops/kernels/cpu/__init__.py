@@ -1,0 +1,1 @@
+"""CPU kernels in Numba, one file an aggregation."""

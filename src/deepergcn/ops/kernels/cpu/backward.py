@@ -1,0 +1,157 @@
+"""The backward of every aggregation with messages on edges: over the transposed structure, source by source.
+
+Messages and weights are made anew from what forward kept for each target. What differs between the aggregations is the
+derivative of one message, given by a ``rule``, a tuple of arrays told apart by its length when the kernel is compiled:
+
+    sum         (g,)                                          dm = g
+    max, min    (out, g / ties)                               dm = g / ties where m = out
+    power mean  (p, dominant, g out / S)                      dm = g out / S exp(p ln(m / dominant)) / m
+    softmax     (beta, slope, dominant, out, g / S)           dm = g w / S (1 + slope (m - out)),
+                                                              w = exp(beta (m - dominant));
+                                                              slope is beta, 0 for the semi-gradient
+
+Arrays named by g, out, S, dominant and ties are [targets, channels], the others [channels]. Nothing is added by two
+chunks to the same place, and the chunks' sums are added in their order, so that every run gives the same bits.
+"""
+
+import numpy as np
+from numba import prange
+from numba.extending import overload
+
+from deepergcn.ops.kernels.cpu.intrinsics import prefetch_row, sum_rows, working_row
+from deepergcn.ops.kernels.cpu.jit import OPTIONS, body, kernel
+from deepergcn.ops.kernels.cpu.maths import log, weight
+from deepergcn.ops.kernels.cpu.rows import (
+    FLUSH,
+    add_edge_gradient,
+    chunk_begin,
+    flush,
+    load,
+    lookahead,
+    message,
+    prefetch_edge,
+)
+
+_SUM, _EXTREMUM, _POWER_MEAN, _SOFTMAX = 1, 2, 3, 5
+
+
+@body
+def _backward(chunk, chunks, rowptr, target, place, x, edge, floor, eps, rule, dx, tables, totals):
+    """The gradients of one chunk of sources and their out-edges.
+
+    Args:
+        dx: [sources, channels], the gradient of x.
+        tables: [chunks, rows, channels], or one for all chunks with a row an edge: the gradient of a table.
+        totals: [chunks, K + 2, channels], float64: the gradients of weight, bias and, last, beta.
+    """
+    channels = x.shape[1]
+    edges = target.shape[0]
+    ahead = lookahead(x, edges)
+    h = working_row(x, channels)
+    dh = working_row(x, channels)
+    acc = working_row(x, channels)
+    sums = sum_rows(x, totals.shape[1], channels)
+    table_sums = tables[min(chunk, tables.shape[0] - 1)]
+    pending = 0
+    for u in range(chunk_begin(rowptr, chunk, chunks), chunk_begin(rowptr, chunk + 1, chunks)):
+        for j in range(channels):
+            acc[j] = 0
+        for k in range(rowptr[u], rowptr[u + 1]):
+            if k + ahead < edges:
+                prefetch_target(rule, target[k + ahead])
+                prefetch_edge(edge, place[k + ahead])
+            load(h, x, u, edge, place[k])
+            derivative(rule, target[k], h, floor, eps, dh, acc, sums[sums.shape[0] - 1])
+            add_edge_gradient(dh, edge, place[k], table_sums, sums)
+            pending += 1
+            if pending == FLUSH:
+                flush(sums, totals[chunk])
+                pending = 0
+        for j in range(channels):
+            dx[u, j] = acc[j]
+    flush(sums, totals[chunk])
+
+
+@kernel(_backward)
+def backward(chunks, rowptr, target, place, x, edge, floor, eps, rule, dx, tables, totals):
+    for chunk in prange(chunks):
+        _backward(np.intp(chunk), chunks, rowptr, target, place, x, edge, floor, eps, rule, dx, tables, totals)
+
+
+def prefetch_target(rule, v):
+    """Ask for what ``derivative`` reads of target ``v``."""
+    raise NotImplementedError
+
+
+@overload(prefetch_target)
+def _prefetch_target(rule, v):
+    def one(rule, v):
+        prefetch_row(rule[0], v)
+
+    def two(rule, v):
+        prefetch_row(rule[0], v)
+        prefetch_row(rule[1], v)
+
+    def last_two(rule, v):
+        prefetch_row(rule[1], v)
+        prefetch_row(rule[2], v)
+
+    def last_three(rule, v):
+        prefetch_row(rule[2], v)
+        prefetch_row(rule[3], v)
+        prefetch_row(rule[4], v)
+
+    return {_SUM: one, _EXTREMUM: two, _POWER_MEAN: last_two, _SOFTMAX: last_three}[len(rule)]
+
+
+def derivative(rule, v, h, floor, eps, dh, acc, dbeta):
+    """dh, the gradient of h = h_u + h_e through the message to target ``v``, added to ``acc`` too; softmax adds its
+    share of dbeta.
+
+    One loop does it all: a second one over the same rows takes half as long again.
+    """
+    raise NotImplementedError
+
+
+@overload(derivative, jit_options=OPTIONS, inline="always")
+def _derivative(rule, v, h, floor, eps, dh, acc, dbeta):
+    def total(rule, v, h, floor, eps, dh, acc, dbeta):
+        g = rule[0]
+        zero = h.dtype.type(0)
+        for j in range(h.shape[0]):
+            d = zero if h[j] <= floor else g[v, j]
+            dh[j] = d
+            acc[j] += d
+
+    def extremum(rule, v, h, floor, eps, dh, acc, dbeta):
+        out, share = rule
+        zero = h.dtype.type(0)
+        for j in range(h.shape[0]):
+            reached = message(h[j], floor, eps) == out[v, j] and not h[j] <= floor
+            d = share[v, j] if reached else zero
+            dh[j] = d
+            acc[j] += d
+
+    def power_mean(rule, v, h, floor, eps, dh, acc, dbeta):
+        p, dominant, share = rule
+        zero = h.dtype.type(0)
+        for j in range(h.shape[0]):
+            m = message(h[j], floor, eps)
+            dm = share[v, j] * weight(p[j] * log(m / dominant[v, j])) / m
+            d = zero if h[j] <= floor else dm
+            dh[j] = d
+            acc[j] += d
+
+    def softmax(rule, v, h, floor, eps, dh, acc, dbeta):
+        beta, slope, dominant, out, share = rule
+        zero = h.dtype.type(0)
+        for j in range(h.shape[0]):
+            m = message(h[j], floor, eps)
+            w = share[v, j] * weight(beta[j] * (m - dominant[v, j]))
+            away = m - out[v, j]
+            dbeta[j] += w * away * away
+            d = zero if h[j] <= floor else w + slope[j] * w * away
+            dh[j] = d
+            acc[j] += d
+
+    return {_SUM: total, _EXTREMUM: extremum, _POWER_MEAN: power_mean, _SOFTMAX: softmax}[len(rule)]

@@ -1,0 +1,51 @@
+"""Max and min of the messages: messages that tie for it share the gradient evenly."""
+
+import numpy as np
+from numba import prange
+
+from deepergcn.ops.kernels.cpu.intrinsics import prefetch_row, working_row
+from deepergcn.ops.kernels.cpu.jit import body, kernel
+from deepergcn.ops.kernels.cpu.rows import chunk_begin, load, lookahead, message, prefetch_edge
+
+
+@body
+def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, out, ties):
+    """out = sign max(sign m) for every target, and the number of messages that reach it.
+
+    Args:
+        sign: 1 for max, -1 for min.
+        out, ties: [targets, channels].
+    """
+    channels = x.shape[1]
+    edges = source.shape[0]
+    ahead = lookahead(x, edges)
+    m = working_row(x, channels)
+    top = working_row(x, channels)
+    count = working_row(x, channels)
+    for v in range(chunk_begin(rowptr, chunk, chunks), chunk_begin(rowptr, chunk + 1, chunks)):
+        for j in range(channels):
+            top[j] = -np.inf
+            count[j] = 0
+        for k in range(rowptr[v], rowptr[v + 1]):
+            if k + ahead < edges:
+                prefetch_row(x, source[k + ahead])
+                prefetch_edge(edge, place[k + ahead])
+            load(m, x, source[k], edge, place[k])
+            for j in range(channels):
+                z = sign * message(m[j], floor, eps)
+                more = count[j] + 1
+                count[j] = count[j] if z < top[j] else (more if z == top[j] else 1)
+                top[j] = z if (z > top[j] or z != z) else top[j]  # a NaN is taken and stays
+        if rowptr[v] == rowptr[v + 1]:
+            for j in range(channels):
+                top[j] = 0
+                count[j] = 1
+        for j in range(channels):
+            out[v, j] = sign * top[j]
+            ties[v, j] = count[j]
+
+
+@kernel(_forward)
+def forward(chunks, rowptr, source, place, x, edge, floor, eps, sign, out, ties):
+    for chunk in prange(chunks):
+        _forward(np.intp(chunk), chunks, rowptr, source, place, x, edge, floor, eps, sign, out, ties)

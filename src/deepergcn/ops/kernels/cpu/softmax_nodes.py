@@ -1,0 +1,149 @@
+"""SoftMax_Agg without edge features: every exponential is taken once a node, and the edges only add.
+
+With one shift c a channel, e_u = exp(beta (m_u - c)), S_v = sum e_u and A_v = sum e_u m_u are one sparse product
+of width 2D, and backward is one with the transpose:
+
+    G_u = sum_v g_v / S_v      H_u = sum_v g_v out_v / S_v
+    dm_u = e_u [(1 + beta m_u) G_u - beta H_u]      dbeta = sum_u e_u m_u (m_u G_u - H_u)
+
+The exponent is taken in float64, so that e has full float32 accuracy however far m_u lies from c. What the product
+adds lies in pairs of rows, [nodes, 2, channels]: an index such as ``channels + j`` stops a loop from vectorising.
+"""
+
+import numpy as np
+from numba import prange
+
+from deepergcn.ops.kernels.cpu.intrinsics import prefetch_pair, working_row
+from deepergcn.ops.kernels.cpu.jit import body, kernel
+from deepergcn.ops.kernels.cpu.maths import exp_of_double
+from deepergcn.ops.kernels.cpu.rows import chunk_begin, lookahead, message
+
+
+@body
+def _spread(chunk, chunks, x, low, high):
+    """The smallest and the largest x of every channel and chunk: ``low`` and ``high`` are [chunks, channels]."""
+    channels = x.shape[1]
+    least = working_row(x, channels)
+    most = working_row(x, channels)
+    for j in range(channels):
+        least[j] = np.inf
+        most[j] = -np.inf
+    for u in range(x.shape[0] * chunk // chunks, x.shape[0] * (chunk + 1) // chunks):
+        for j in range(channels):
+            h = x[u, j]
+            least[j] = h if (h < least[j] or h != h) else least[j]  # a NaN is taken and stays
+            most[j] = h if (h > most[j] or h != h) else most[j]
+    for j in range(channels):
+        low[chunk, j] = least[j]
+        high[chunk, j] = most[j]
+
+
+@kernel(_spread)
+def spread(chunks, x, low, high):
+    for chunk in prange(chunks):
+        _spread(np.intp(chunk), chunks, x, low, high)
+
+
+@body
+def _exponentials(chunk, chunks, x, floor, eps, beta, shift, powers):
+    """powers = e and e m, [sources, 2, channels]."""
+    channels = x.shape[1]
+    for u in range(x.shape[0] * chunk // chunks, x.shape[0] * (chunk + 1) // chunks):
+        for j in range(channels):
+            m = message(x[u, j], floor, eps)
+            e = exp_of_double(beta[j] * (m - shift[j]), m)
+            powers[u, 0, j] = e
+            powers[u, 1, j] = e * m
+
+
+@kernel(_exponentials)
+def exponentials(chunks, x, floor, eps, beta, shift, powers):
+    for chunk in prange(chunks):
+        _exponentials(np.intp(chunk), chunks, x, floor, eps, beta, shift, powers)
+
+
+@body
+def _forward(chunk, chunks, rowptr, source, powers, out, total):
+    """out = A / S and total = S for every target."""
+    channels = out.shape[1]
+    edges = source.shape[0]
+    ahead = lookahead(powers, edges)
+    S = working_row(powers, channels)
+    A = working_row(powers, channels)
+    for v in range(chunk_begin(rowptr, chunk, chunks), chunk_begin(rowptr, chunk + 1, chunks)):
+        for j in range(channels):
+            S[j] = 0
+            A[j] = 0
+        for k in range(rowptr[v], rowptr[v + 1]):
+            u = source[k]
+            if k + ahead < edges:
+                prefetch_pair(powers, source[k + ahead])
+            for j in range(channels):
+                S[j] += powers[u, 0, j]
+                A[j] += powers[u, 1, j]
+        if rowptr[v] == rowptr[v + 1]:
+            for j in range(channels):
+                S[j] = 1
+        for j in range(channels):
+            out[v, j] = A[j] / S[j]
+            total[v, j] = S[j]
+
+
+@kernel(_forward)
+def forward(chunks, rowptr, source, powers, out, total):
+    for chunk in prange(chunks):
+        _forward(np.intp(chunk), chunks, rowptr, source, powers, out, total)
+
+
+@body
+def _divide(chunk, chunks, g, out, total, shares):
+    """shares = g / S and g out / S, [targets, 2, channels]."""
+    channels = g.shape[1]
+    for v in range(g.shape[0] * chunk // chunks, g.shape[0] * (chunk + 1) // chunks):
+        for j in range(channels):
+            share = g[v, j] / total[v, j]
+            shares[v, 0, j] = share
+            shares[v, 1, j] = share * out[v, j]
+
+
+@kernel(_divide)
+def divide(chunks, g, out, total, shares):
+    for chunk in prange(chunks):
+        _divide(np.intp(chunk), chunks, g, out, total, shares)
+
+
+@body
+def _backward(chunk, chunks, rowptr, target, x, floor, eps, beta, slope, shift, shares, dx, totals):
+    """dx for every source, and dbeta into ``totals`` [chunks, channels]; shares = g / S and g out / S.
+
+    ``slope`` is beta, 0 for the semi-gradient.
+    """
+    channels = x.shape[1]
+    edges = target.shape[0]
+    ahead = lookahead(x, edges)
+    G = working_row(x, channels)
+    H = working_row(x, channels)
+    zero = x.dtype.type(0)  # a bare 0 would take the line to float64
+    for u in range(chunk_begin(rowptr, chunk, chunks), chunk_begin(rowptr, chunk + 1, chunks)):
+        for j in range(channels):
+            G[j] = 0
+            H[j] = 0
+        for k in range(rowptr[u], rowptr[u + 1]):
+            v = target[k]
+            if k + ahead < edges:
+                prefetch_pair(shares, target[k + ahead])
+            for j in range(channels):
+                G[j] += shares[v, 0, j]
+                H[j] += shares[v, 1, j]
+        for j in range(channels):
+            m = message(x[u, j], floor, eps)
+            e = exp_of_double(beta[j] * (m - shift[j]), m)
+            away = m * G[j] - H[j]
+            totals[chunk, j] += np.float64(e * m) * away
+            dx[u, j] = zero if x[u, j] <= floor else e * (G[j] + slope[j] * away)
+
+
+@kernel(_backward)
+def backward(chunks, rowptr, target, x, floor, eps, beta, slope, shift, shares, dx, totals):
+    for chunk in prange(chunks):
+        _backward(np.intp(chunk), chunks, rowptr, target, x, floor, eps, beta, slope, shift, shares, dx, totals)

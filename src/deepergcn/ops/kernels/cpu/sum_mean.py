@@ -1,0 +1,36 @@
+"""The sum of the messages; the mean is it over the degree."""
+
+import numpy as np
+from numba import prange
+
+from deepergcn.ops.kernels.cpu.intrinsics import prefetch_row, working_row
+from deepergcn.ops.kernels.cpu.jit import body, kernel
+from deepergcn.ops.kernels.cpu.rows import chunk_begin, load, lookahead, message, prefetch_edge
+
+
+@body
+def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, out):
+    """out = sum m for every target."""
+    channels = x.shape[1]
+    edges = source.shape[0]
+    ahead = lookahead(x, edges)
+    h = working_row(x, channels)
+    acc = working_row(x, channels)
+    for v in range(chunk_begin(rowptr, chunk, chunks), chunk_begin(rowptr, chunk + 1, chunks)):
+        for j in range(channels):
+            acc[j] = 0
+        for k in range(rowptr[v], rowptr[v + 1]):
+            if k + ahead < edges:
+                prefetch_row(x, source[k + ahead])
+                prefetch_edge(edge, place[k + ahead])
+            load(h, x, source[k], edge, place[k])
+            for j in range(channels):
+                acc[j] += message(h[j], floor, eps)
+        for j in range(channels):
+            out[v, j] = acc[j]
+
+
+@kernel(_forward)
+def forward(chunks, rowptr, source, place, x, edge, floor, eps, out):
+    for chunk in prange(chunks):
+        _forward(np.intp(chunk), chunks, rowptr, source, place, x, edge, floor, eps, out)

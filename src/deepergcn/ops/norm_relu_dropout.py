@@ -1,0 +1,217 @@
+"""Normalization, ReLU and dropout of vertex features in one operator, which keeps nothing but its input for backward.
+
+A pre-activation block begins with these three. In PyTorch they are three passes, three stored tensors, and random
+numbers that alone can take a fifth of a training step on a CPU; here the dropout mask is a hash, made anew in backward.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from deepergcn.ops.cpu import Array, array, even_chunks
+from deepergcn.ops.kernels.cpu import norm_relu_dropout as kernels
+from deepergcn.ops.kernels.cpu.intrinsics import WIDEST
+from deepergcn.ops.operator import is_eager
+
+Statistics = Literal["none", "row", "batch", "given"]
+"""What is normalized by: nothing, each row's moments (layer norm), the batch's (batch norm), or given moments."""
+
+_quietly = np.errstate(all="ignore")  # what is not finite is for the caller to find, as after PyTorch's own operators
+
+
+def fits(x: Tensor) -> bool:
+    """Whether the operator takes ``x``: [nodes, channels] on a CPU."""
+    return x.device.type == "cpu" and x.dim() == 2 and 0 < x.shape[1] <= WIDEST and x.is_floating_point()
+
+
+def norm_relu_dropout(
+    x: Tensor,
+    statistics: Statistics,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    *,
+    eps: float = 1e-5,
+    mean: Tensor | None = None,
+    variance: Tensor | None = None,
+    relu: bool = True,
+    dropout: float = 0.0,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """dropout(ReLU(norm(x) weight + bias)), and the mean and the (biased) variance that a batch norm used.
+
+    The mask is drawn with torch's default generator: the same seed gives the same mask, for any number of threads.
+
+    Args:
+        x: [nodes, channels].
+        statistics: see ``Statistics``.
+        weight, bias: [channels], or None for 1 and 0.
+        mean, variance: [channels], the given moments.
+    """
+    dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
+    numbers = (None if t is None else t.to(dtype) for t in (weight, bias, mean, variance))
+    seed = torch.randint(2**63 - 1, ()) if dropout > 0 else None
+    arguments = (x.to(dtype), *numbers, seed, statistics, eps, relu, dropout)
+    run: Any = _Eager.apply if is_eager(x) else _operator
+    out, mean, variance = run(*arguments)
+    return out.to(x.dtype), mean, variance
+
+
+@_quietly
+def _forward(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor | None,
+    variance: Tensor | None,
+    seed: Tensor | None,
+    statistics: str,
+    eps: float,
+    relu: bool,
+    dropout: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    values, chunks = array(x), _chunk_count(x)
+    out = torch.empty_like(x, memory_format=torch.contiguous_format)
+    mask = _mask(values, seed, relu, dropout)
+    scale, shift = _filled(weight, values, 1), _filled(bias, values, 0)
+    centre, spread = _filled(mean, values, 0, copy=True), _filled(variance, values, 1, copy=True)
+    if statistics == "row":
+        kernels.layer(chunks, values, scale, shift, values.dtype.type(eps), *mask, array(out))
+    else:
+        if statistics == "batch":
+            totals = np.zeros((chunks, 2, x.shape[1]))
+            kernels.moments(chunks, values, totals)
+            first, second = totals.sum(axis=0) / x.shape[0]
+            centre = first.astype(values.dtype)
+            spread = np.maximum(second - first * first, 0).astype(values.dtype)
+        kernels.apply(chunks, values, centre, _rstd(spread, statistics, eps) * scale, shift, *mask, array(out))
+    return out, torch.from_numpy(centre), torch.from_numpy(spread)
+
+
+@_quietly
+def _backward(
+    g: Tensor,
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor,
+    variance: Tensor,
+    seed: Tensor | None,
+    statistics: str,
+    eps: float,
+    relu: bool,
+    dropout: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of x, weight and bias."""
+    values, slopes, chunks = array(x), array(g), _chunk_count(x)
+    dx = torch.empty_like(x, memory_format=torch.contiguous_format)
+    mask = _mask(values, seed, relu, dropout)
+    scale, shift = _filled(weight, values, 1), _filled(bias, values, 0)
+    totals = np.zeros((chunks, 2, x.shape[1]))
+    if statistics == "row":
+        kernels.layer_backward(chunks, slopes, values, scale, shift, values.dtype.type(eps), *mask, array(dx), totals)
+        dbias, dweight = totals.sum(axis=0)
+    else:
+        rstd = _rstd(array(variance), statistics, eps)
+        moments = (array(mean), rstd, rstd * scale)
+        kernels.gate(chunks, slopes, values, *moments, shift, *mask, array(dx), totals)
+        dbias, dweight = totals.sum(axis=0)
+        rows = x.shape[0] if statistics == "batch" else np.inf
+        level, tilt = ((total / rows).astype(values.dtype) for total in (dbias, dweight))
+        kernels.unscale(chunks, values, *moments, level, tilt, array(dx))
+    dweight, dbias = (torch.from_numpy(total.astype(values.dtype)) for total in (dweight, dbias))
+    return dx, dweight, dbias
+
+
+def _chunk_count(x: Tensor) -> int:
+    return even_chunks(x.numel(), 1 << 16)
+
+
+def _filled(given: Tensor | None, x: Array, otherwise: float, copy: bool = False) -> Array:
+    """A number for every channel of ``x``: the given ones, or the same for all."""
+    if given is None:
+        return np.full(x.shape[1], otherwise, x.dtype)
+    return array(given).copy() if copy else array(given)
+
+
+def _rstd(variance: Array, statistics: str, eps: float) -> Array:
+    """1 / sqrt(variance + eps), taken in float64; 1 where nothing is normalized."""
+    if statistics == "none":
+        return np.ones_like(variance)
+    inverse: Array = (1 / np.sqrt(variance.astype(np.float64) + eps)).astype(variance.dtype)
+    return inverse
+
+
+def _mask(x: Array, seed: Tensor | None, relu: bool, dropout: float) -> tuple[Any, ...]:
+    """(floor, seed, threshold, gain) as the kernels take them."""
+    number = x.dtype.type
+    threshold = np.uint32(min(round(dropout * 2**32), 2**32 - 1))
+    key = np.int64(0 if seed is None else int(seed))
+    return number(0 if relu else -np.inf), key, threshold, number(1 / (1 - dropout))
+
+
+_INPUTS = (
+    "Tensor x, Tensor? weight, Tensor? bias, {moments}, Tensor? seed, "
+    "str statistics, float eps, bool relu, float dropout"
+)
+
+_operator = torch.library.custom_op(
+    "deepergcn::norm_relu_dropout",
+    _forward,
+    mutates_args=(),
+    device_types="cpu",
+    schema=f"({_INPUTS.format(moments='Tensor? mean, Tensor? variance')}) -> (Tensor, Tensor, Tensor)",
+)
+_backward_operator = torch.library.custom_op(
+    "deepergcn::norm_relu_dropout_backward",
+    _backward,
+    mutates_args=(),
+    device_types="cpu",
+    schema=f"(Tensor g, {_INPUTS.format(moments='Tensor mean, Tensor variance')}) -> (Tensor, Tensor, Tensor)",
+)
+
+
+@_operator.register_fake
+def _(x: Tensor, *rest: Any) -> tuple[Tensor, ...]:
+    out = torch.empty_like(x, memory_format=torch.contiguous_format)
+    return out, x.new_empty(x.shape[1]), x.new_empty(x.shape[1])
+
+
+@_backward_operator.register_fake
+def _(g: Tensor, x: Tensor, *rest: Any) -> tuple[Tensor, ...]:
+    return torch.empty_like(x, memory_format=torch.contiguous_format), *(x.new_empty(x.shape[1]) for _ in range(2))
+
+
+def _remember(ctx: Any, inputs: Sequence[Any], output: tuple[Tensor, Tensor, Tensor]) -> None:
+    x, weight, bias, _, _, seed, *ctx.options = inputs
+    ctx.set_materialize_grads(False)
+    ctx.save_for_backward(x, weight, bias, output[1], output[2], seed)
+
+
+def _differentiate(ctx: Any, g: Tensor | None, *moments: Tensor | None) -> tuple[Tensor | None, ...]:
+    if g is None:
+        return (None,) * 10
+    backward = _backward if is_eager(g) else _backward_operator
+    saved = ctx.saved_tensors
+    dx, dweight, dbias = backward(g.contiguous(), *saved, *ctx.options)
+    _, weight, bias, *_ = saved
+    return dx, None if weight is None else dweight, None if bias is None else dbias, *(None,) * 7
+
+
+_operator.register_autograd(_differentiate, setup_context=_remember)
+
+
+class _Eager(torch.autograd.Function):
+    """The operator without its registration, whose bookkeeping a small batch would feel."""
+
+    @staticmethod
+    def forward(ctx: Any, *inputs: Any) -> tuple[Tensor, ...]:
+        outputs = _forward(*inputs)
+        _remember(ctx, inputs, outputs)
+        ctx.mark_non_differentiable(*outputs[1:])
+        return outputs
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
+        return _differentiate(ctx, *grads)

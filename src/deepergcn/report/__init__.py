@@ -1,0 +1,1 @@
+"""Plots and TensorBoard events made from run directories."""

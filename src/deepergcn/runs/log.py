@@ -1,0 +1,73 @@
+"""The csv files of a run, a row or several an epoch, written again as a whole each time."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from deepergcn.nn.networks.graph_network import GraphNetwork
+from deepergcn.data.storage.files import write_text
+from deepergcn.runs.run import DYNAMIC_COLUMNS, METRIC_COLUMNS, Row
+from deepergcn.runs.state import Scores
+
+
+class RunLog:
+    """``metrics.csv`` and ``dynamics.csv`` of a run directory; what stands there of later epochs falls away.
+
+    Args:
+        folder: the run directory.
+        epoch: the last epoch to keep.
+    """
+
+    def __init__(self, folder: Path, epoch: int) -> None:
+        self.folder = folder
+        self.metrics = _kept(folder / "metrics.csv", METRIC_COLUMNS, epoch)
+        self.dynamics = _kept(folder / "dynamics.csv", DYNAMIC_COLUMNS, epoch)
+
+    def write(
+        self, epoch: int, train_loss: float, scores: Scores | None, rate: float, seconds: float, model: GraphNetwork
+    ) -> tuple[Row, list[Row]]:
+        """Add an epoch; its row of ``metrics.csv``, and its rows of ``dynamics.csv``."""
+        row: Row = {
+            "epoch": epoch,
+            "train_loss": train_loss,
+            "valid_loss": scores.valid_loss if scores else None,
+            "test_loss": scores.test_loss if scores else None,
+            "train_score": scores.train_score if scores else None,
+            "valid_score": scores.valid_score if scores else None,
+            "test_score": scores.test_score if scores else None,
+            "learning_rate": rate,
+            "seconds": round(seconds, 3),
+            "peak_memory_mb": round(_peak_memory() / 2**20, 1),
+        }
+        self.metrics += _line(row[name] for name in METRIC_COLUMNS)
+        layers: list[Row] = [
+            {"epoch": epoch, "layer": layer, **{name: _mean(values.get(name)) for name in DYNAMIC_COLUMNS[2:]}}
+            for layer, values in enumerate(model.dynamics(), start=1)
+        ]
+        self.dynamics += "".join(_line(values[name] for name in DYNAMIC_COLUMNS) for values in layers)
+        write_text(self.folder / "metrics.csv", self.metrics)
+        write_text(self.folder / "dynamics.csv", self.dynamics)
+        return row, layers
+
+
+def _kept(path: Path, columns: tuple[str, ...], epoch: int) -> str:
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)[1:] if path.exists() else []
+    return "".join([",".join(columns) + "\n", *(line for line in lines if int(line.partition(",")[0]) <= epoch)])
+
+
+def _line(values: Iterable[float | None]) -> str:
+    return ",".join("" if value is None else repr(value) for value in values) + "\n"
+
+
+def _mean(values: float | list[float] | None) -> float | None:
+    return sum(values) / len(values) if isinstance(values, list) else values
+
+
+def _peak_memory() -> int:
+    """The most memory, in bytes, that this process has had in use."""
+    if sys.platform == "win32":
+        return 0
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

@@ -1,0 +1,118 @@
+"""From recipe and dataset to the network; the only place that knows both."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from deepergcn.data.dataset import Dataset
+from deepergcn.data.task import Task
+from deepergcn.errors import InputError
+from deepergcn.nn.networks.deeper_gcn import DeeperGCN
+from deepergcn.nn.networks.graph_network import GraphNetwork
+from deepergcn.nn.networks.paper import num_parameters
+from deepergcn.nn.encoders.nodes import SpeciesNodeEncoder
+from deepergcn.nn.networks.registry import network_class
+from deepergcn.recipes.schema import Inputs, ModelSection, Recipe, TaskInputs, Width
+
+_NOT_OPTIONS = {"network", "num_layers", "hidden_channels", "norm", "node_encoder", "edge_encoder"}
+
+
+class Rescale(nn.Module):
+    """o * deviation + mean: from standardized outputs to the units of the targets."""
+
+    mean: Tensor
+    deviation: Tensor
+
+    def __init__(self, outputs: int) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(outputs))
+        self.register_buffer("deviation", torch.ones(outputs))
+
+    def fit(self, targets: Tensor) -> None:
+        """Take mean and standard deviation of the targets [items, outputs] that are there."""
+        for column, values in enumerate(targets.T):
+            known = values[~values.isnan()].double()
+            if len(known):
+                self.mean[column] = known.mean()
+                deviation = known.std(correction=0)
+                self.deviation[column] = deviation if deviation > 0 else 1.0
+
+    def forward(self, outputs: Tensor) -> Tensor:
+        return outputs * self.deviation + self.mean
+
+
+def dataset_inputs(dataset: Dataset) -> Inputs:
+    """What a network for this dataset gets and predicts."""
+    if dataset.x is None:
+        raise InputError(
+            f"{dataset.name}: has no node features; expected a transform that makes some in data.transforms"
+        )
+    edges = None if dataset.edge_attr is None else dataset.edge_categories or dataset.edge_attr.shape[1]
+    task = dataset.task
+    return Inputs(
+        nodes=dataset.x_categories or dataset.x.shape[1],
+        edges=edges,
+        task=TaskInputs(level=task.level, kind=task.kind, outputs=task.outputs, metric=task.metric),
+    )
+
+
+def build_model(recipe: Recipe, inputs: Inputs) -> GraphNetwork:
+    """The network of the recipe for these inputs, with new weights from torch's generator."""
+    model = recipe.model
+    options: dict[str, Any] = model.model_dump(exclude_none=True, exclude=_NOT_OPTIONS)
+    options["norm"] = None if model.norm == "none" else model.norm
+    options["level"] = inputs.task.level
+    options |= _edge_encoders(model, inputs.edges)
+    try:
+        return network_class(model.network)(
+            _node_encoder(model, inputs.nodes),
+            _head(model, inputs.task.task()),
+            hidden_channels=model.hidden_channels,
+            num_layers=model.num_layers,
+            **options,
+        )
+    except TypeError as error:  # a keyword that the network does not take
+        raise InputError(
+            f"recipe {recipe.name}: {model.network} cannot be built with these options: {error}"
+        ) from error
+    except InputError as error:
+        raise InputError(f"recipe {recipe.name}: model: {error}") from error
+
+
+def count_parameters(recipe: Recipe, inputs: Inputs) -> int:
+    """The number of trainable parameters, without making any."""
+    with torch.device("meta"):
+        return num_parameters(build_model(recipe, inputs))
+
+
+def _head(model: ModelSection, task: Task) -> int | nn.Module:
+    if task.kind != "regression":
+        return task.outputs
+    width = model.hidden_channels * (model.num_layers + 1 if model.block == "dense" else 1)
+    return nn.Sequential(nn.Linear(width, task.outputs), Rescale(task.outputs))
+
+
+def _node_encoder(model: ModelSection, width: Width) -> int | tuple[int, ...] | nn.Module:
+    if model.node_encoder == "auto":
+        return width
+    if not isinstance(width, int) or width <= 8:
+        raise InputError(f"model.node_encoder: species expects numbers, 8 of them the one-hot species, got {width}")
+    return SpeciesNodeEncoder(model.hidden_channels, edge_channels=width - 8)
+
+
+def _edge_encoders(model: ModelSection, width: Width | None) -> dict[str, Any]:
+    kind = model.edge_encoder
+    if kind == "auto":
+        kind = "none" if width is None else "shared+layer" if isinstance(width, int) else "layer"
+        if not issubclass(network_class(model.network), DeeperGCN):
+            kind = "none"
+    if kind == "none":
+        return {}
+    if width is None:
+        raise InputError(f"model.edge_encoder is {kind}; the dataset has no edge features, expected none or auto")
+    shared, layer = "shared" in kind, "layer" in kind
+    encoders: dict[str, Any] = {"edge_encoder": width} if shared else {}
+    if layer:
+        encoders["layer_edge_encoder"] = model.hidden_channels if shared else width
+    return encoders

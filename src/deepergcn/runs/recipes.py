@@ -1,0 +1,57 @@
+"""The recipes at a glance."""
+
+from dataclasses import dataclass
+
+from deepergcn.recipes.load import load_recipe, recipe_names
+from deepergcn.recipes.schema import Recipe
+from deepergcn.runs.network import count_parameters
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A recipe; None where it depends on the user's data, or where nothing is published."""
+
+    name: str
+    summary: str
+    task: str | None
+    network: str
+    layers: int
+    aggregator: str
+    parameters: int | None
+    metric: str | None
+    published: float | None
+    deviation: float | None
+
+
+def list_recipes() -> list[Entry]:
+    """The recipes that come with the package."""
+    return [_entry(load_recipe(name)) for name in recipe_names()]
+
+
+def _entry(recipe: Recipe) -> Entry:
+    inputs, published = recipe.data.inputs, recipe.published
+    return Entry(
+        name=recipe.name,
+        summary=recipe.summary,
+        task=None if inputs is None else f"{inputs.task.kind}, {inputs.task.level}s",
+        network=recipe.model.network,
+        layers=recipe.model.num_layers,
+        aggregator=_aggregator(recipe),
+        parameters=None if inputs is None else count_parameters(recipe, inputs),
+        metric=None if inputs is None else inputs.task.metric,
+        published=None if published is None else published.score,
+        deviation=None if published is None else published.deviation,
+    )
+
+
+def _aggregator(recipe: Recipe) -> str:
+    model = recipe.model
+    match model.aggr:
+        case "softmax":
+            name, value, learned = "softmax, beta", model.beta, model.learn_beta
+        case "power_mean":
+            name, value, learned = "power mean, p", model.p, model.learn_p
+        case _:
+            return model.aggr or ""
+    start = 1.0 if value is None else value
+    return f"{name} {start:g}{' learned' if learned or model.network == 'DyResGEN' else ''}"

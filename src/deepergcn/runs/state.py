@@ -1,0 +1,125 @@
+"""The state of training on disk: written beside and renamed, the last two kept, read back bit for bit.
+
+Random draws need no state, see :mod:`deepergcn.training.seeds`; the learning rate is a function of the step.
+"""
+
+import json
+import logging
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import BaseModel, ConfigDict, ValidationError
+from safetensors import SafetensorError, safe_open
+from torch import Tensor, nn
+
+from deepergcn.errors import InputError
+from deepergcn.data.storage.files import write_tensors
+
+KEPT = 2
+"""So many states are kept: a damaged one falls back to the one before."""
+
+_log = logging.getLogger(__name__)
+
+
+class Scores(BaseModel):
+    """What was found at one epoch; None where there is nothing to score."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    epoch: int
+    train_score: float | None
+    valid_score: float | None
+    test_score: float | None
+    valid_loss: float | None
+    test_loss: float | None
+
+
+class Progress(BaseModel):
+    """How far a run has come.
+
+    Attributes:
+        epoch: so many epochs are done.
+        step: so many steps of the next are done.
+        loss_sum: the sum of the train losses of these steps, each times its number of labels.
+        loss_count: the number of these labels.
+        seconds: spent on these steps.
+        total_seconds: spent on the epochs before.
+        best: the best epoch so far.
+        since_best: so many evaluations were done since it.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    epoch: int = 0
+    step: int = 0
+    loss_sum: float = 0.0
+    loss_count: int = 0
+    seconds: float = 0.0
+    total_seconds: float = 0.0
+    best: Scores | None = None
+    since_best: int = 0
+
+
+def save_state(folder: Path, progress: Progress, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+    """Write the state, then remove all but the last :data:`KEPT`."""
+    tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
+    for index, values in optimizer.state_dict()["state"].items():
+        tensors |= {f"optimizer.{index}.{key}": torch.as_tensor(value) for key, value in values.items()}
+    sums = {name: _checksum(tensor) for name, tensor in tensors.items()}
+    metadata = {"progress": progress.model_dump_json(), "checksums": json.dumps(sums)}
+    write_tensors(folder / f"{progress.epoch:06d}-{progress.step:08d}.safetensors", tensors, metadata)
+    for old in _states(folder)[KEPT:]:
+        old.unlink(missing_ok=True)
+
+
+def load_state(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress | None:
+    """Bring model and optimizer to the newest state that is whole; None where there is none."""
+    for path in _states(folder):
+        try:
+            progress, tensors = _read(path)
+        except (SafetensorError, OSError, ValueError, KeyError) as error:
+            _log.warning("%s: is damaged, the state before it is taken (%s)", path, error)
+            continue
+        _restore(path, tensors, model, optimizer)
+        return progress
+    return None
+
+
+def _states(folder: Path) -> list[Path]:
+    """All states, the newest first."""
+    return sorted(folder.glob("*.safetensors"), reverse=True)
+
+
+def _read(path: Path) -> tuple[Progress, dict[str, Tensor]]:
+    with safe_open(path, framework="pt") as file:
+        metadata = file.metadata() or {}
+        tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118, it is not a dict
+    try:
+        progress = Progress.model_validate_json(metadata["progress"])
+    except ValidationError as error:
+        raise ValueError(f"its progress cannot be read: {error}") from error
+    if {name: _checksum(tensor) for name, tensor in tensors.items()} != json.loads(metadata["checksums"]):
+        raise ValueError("its checksums differ")
+    return progress, tensors
+
+
+def _restore(path: Path, tensors: Mapping[str, Tensor], model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+    weights = {name.removeprefix("model."): value for name, value in tensors.items() if name.startswith("model.")}
+    moments: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        if name.startswith("optimizer."):
+            _, index, key = name.split(".", 2)
+            moments.setdefault(int(index), {})[key] = value
+    try:
+        model.load_state_dict(weights)
+        optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
+    except (RuntimeError, ValueError, KeyError) as error:
+        raise InputError(f"{path}: is not a state of this recipe ({error})") from error
+
+
+def _checksum(tensor: Tensor) -> int:
+    values: Any = tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy()
+    return zlib.crc32(values)

@@ -1,0 +1,57 @@
+"""Signals: a run that is asked to stop saves its state and leaves."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing import active_children
+from pathlib import Path
+from types import FrameType
+
+
+class Interrupted(Exception):  # noqa: N818, it is not an error
+    """The run was asked to stop and has saved its state."""
+
+    def __init__(self, number: int, folder: Path, epoch: int, step: int) -> None:
+        super().__init__(number, folder, epoch, step)
+        self.number = number
+        self.folder = folder
+        self.epoch = epoch
+        self.step = step
+
+    def __str__(self) -> str:
+        return (
+            f"stopped by {signal.Signals(self.number).name} in epoch {self.epoch + 1} after {self.step} of its steps; "
+            f"all is saved, go on with: deepergcn train --resume --out {self.folder}"
+        )
+
+
+class Signals:
+    """Whether SIGTERM or SIGINT has come: ``received`` is its number, or 0.
+
+    In the parent of several processes a signal is handed on to them, and they save.
+    """
+
+    def __init__(self) -> None:
+        self.received = 0
+
+    @contextmanager
+    def watched(self) -> Iterator["Signals"]:
+        """Note the signals within, instead of dying of them; a second one kills. Only a main thread can."""
+        if threading.current_thread() is not threading.main_thread():
+            yield self
+            return
+        before = {number: signal.signal(number, self._note) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield self
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.received:
+            raise KeyboardInterrupt
+        self.received = number
+        for child in active_children():
+            if child.pid is not None and number == signal.SIGTERM:
+                child.terminate()

@@ -1,0 +1,71 @@
+"""Molecules are read in parallel and in order; what cannot be read is kept with RDKit's reason."""
+
+import numpy as np
+import pytest
+
+from deepergcn.data.molecules.parse import Skipped, parse_molecules
+from deepergcn.errors import InputError
+
+BAD = {
+    "C1CC": "unclosed ring",
+    "C(C": "extra open parentheses near position 2",
+    "CxC": "syntax error near position 2",
+    "C(C)(C)(C)(C)C": "Explicit valence for atom # 0 C, 5, is greater than permitted",
+    "c1cccc1": "Can't kekulize mol.  Unkekulized atoms: 0 1 2 3 4",
+    "": "empty",
+    "Cé": "a character that is not ASCII",
+}
+
+
+@pytest.mark.parametrize(("smiles", "reason"), BAD.items())
+def test_reason(smiles: str, reason: str) -> None:
+    assert parse_molecules([smiles]).skipped == (Skipped(1, smiles, reason),)
+
+
+def test_bad_rows_are_left_out_in_order(capfd: pytest.CaptureFixture[str]) -> None:
+    parsed = parse_molecules(["CC", "C1CC", None, " CCO ", "[H]"])
+    assert parsed.positions.tolist() == [0, 3, 4]
+    assert parsed.graphs.num_atoms.tolist() == [2, 3, 1]
+    assert [(row.row, row.reason) for row in parsed.skipped] == [(2, "unclosed ring"), (3, "empty")]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_scaffolds() -> None:
+    parsed = parse_molecules(["Cc1ccccc1", "CCO", "C1CC", "Oc1ccc([B-2]2(C)=NCCO2)cc1"], scaffolds=True)
+    # The last is refused for its valences, and yet has a scaffold; the ring that is not closed has none.
+    assert parsed.scaffolds == ("c1ccccc1", "", None, "c1ccc([B-2]2=NCCO2)cc1")
+    assert parsed.positions.tolist() == [0, 1]
+
+
+def test_strict_names_the_first_bad_row() -> None:
+    with pytest.raises(InputError, match="row 2: cannot read molecule 'C1CC': unclosed ring"):
+        parse_molecules(["CC", "C1CC", "C(C"], strict=True)
+
+
+def test_no_molecules() -> None:
+    parsed = parse_molecules([])
+    assert (len(parsed.positions), parsed.graphs.atoms.shape, parsed.skipped) == (0, (0, 9), ())
+
+
+def test_workers_must_be_positive() -> None:
+    with pytest.raises(InputError, match="workers is 0; expected at least 1"):
+        parse_molecules(["C"], workers=0)
+
+
+def test_processes_give_the_same_and_report_progress() -> None:
+    smiles = [("C" * (1 + i % 7)) + ("1" if i % 500 == 3 else "") for i in range(2_200)]
+    steps: list[tuple[int, int]] = []
+    many = parse_molecules(smiles, scaffolds=True, workers=2, progress=lambda *step: steps.append(step))
+    one = parse_molecules(smiles, scaffolds=True, workers=1)
+    assert many.skipped == one.skipped
+    assert [row.row for row in many.skipped] == [4, 504, 1004, 1504, 2004]
+    assert many.scaffolds == one.scaffolds
+    np.testing.assert_array_equal(many.positions, one.positions)
+    np.testing.assert_array_equal(many.graphs.atoms, one.graphs.atoms)
+    np.testing.assert_array_equal(many.graphs.bonds, one.graphs.bonds)
+    assert steps == [(500, 2200), (1000, 2200), (1500, 2200), (2000, 2200), (2200, 2200)]
+
+
+def test_strict_stops_the_processes() -> None:
+    with pytest.raises(InputError, match="row 1: "):
+        parse_molecules(["C1"] + ["C"] * 3_000, strict=True, workers=2)

@@ -1,0 +1,31 @@
+"""OGB's settings are those that the rest of the package goes by."""
+
+from deepergcn.data.molecules.featurize import ATOM_CATEGORIES, BOND_CATEGORIES
+from deepergcn.data.ogb.known import KNOWN
+
+
+def test_molecule_categories_are_those_of_the_featuriser() -> None:
+    settings = KNOWN["ogbg-molhiv"].settings
+    assert settings.x_categories == ATOM_CATEGORIES
+    assert settings.edge_categories == BOND_CATEGORIES
+
+
+def test_the_four_datasets_of_the_paper() -> None:
+    tasks = {name: known.settings.task for name, known in KNOWN.items()}
+    found = {name: (t.level, t.kind, t.outputs, t.metric) for name, t in tasks.items() if t is not None}
+    assert found == {
+        "ogbn-proteins": ("node", "multi-label", 112, "rocauc"),
+        "ogbn-arxiv": ("node", "multi-class", 40, "accuracy"),
+        "ogbg-ppa": ("graph", "multi-class", 37, "accuracy"),
+        "ogbg-molhiv": ("graph", "binary", 1, "rocauc"),
+    }
+    assert [known.settings.split for known in KNOWN.values()] == ["species", "time", "species", "scaffold"]
+    assert [name for name, known in KNOWN.items() if not known.settings.symmetric] == ["ogbn-arxiv"]
+
+
+def test_addresses_and_digests() -> None:
+    for known in KNOWN.values():
+        assert known.url.startswith("https://snap.stanford.edu/ogb/data/")
+        assert known.url.endswith(".zip")
+        assert all(len(bytes.fromhex(digest)) == 32 for digest in known.digests.values())
+    assert {name for name, known in KNOWN.items() if known.digests} == {"ogbn-arxiv", "ogbg-molhiv"}

@@ -1,0 +1,140 @@
+"""The kind of a task follows from its label columns, and labels become what a dataset holds."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepergcn.data.tables.columns import Columns
+from deepergcn.data.tables.labels import (
+    MOST_CLASSES,
+    LabelSchema,
+    infer_labels,
+    labelled,
+    missing_labels,
+    read_labels,
+    strata,
+)
+from deepergcn.data.task import Kind, Task
+from deepergcn.errors import InputError
+
+NAN = float("nan")
+
+
+def table(**cells: list[str]) -> Columns:
+    return Columns(Path("t.csv"), pa.table({name: pa.array(column) for name, column in cells.items()}))
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "classes"),
+    [
+        (["0", "1", "", "0"], "binary", ("0", "1")),
+        (["0", "", "0", "0"], "binary", ("0", "1")),
+        (["1.0", "-1.0", "NA", "1.0"], "binary", ("-1", "1")),
+        (["no", "yes", "", "no"], "binary", ("no", "yes")),
+        (["True", "False", "None", "True"], "binary", ("False", "True")),
+        (["10", "9", "2", ""], "multi-class", ("2", "9", "10")),
+        (["b", "a", "c", "NaN"], "multi-class", ("a", "b", "c")),
+    ],
+)
+def test_kind_of_one_column(cells: list[str], kind: Kind, classes: tuple[str, ...]) -> None:
+    schema = infer_labels(table(y=cells), ["y"])
+    assert schema == LabelSchema(("y",), kind, (classes,))
+    assert schema.names == (classes if kind == "multi-class" else ("y",))
+
+
+def test_numbers_are_a_regression() -> None:
+    assert infer_labels(table(y=["0.5", "1", "2"]), ["y"]).kind == "regression"
+    many = [str(i) for i in range(MOST_CLASSES + 1)]
+    assert infer_labels(table(y=many), ["y"]).kind == "regression"
+    assert infer_labels(table(y=many[1:]), ["y"]).kind == "multi-class"
+    assert infer_labels(table(y=["0", "1", "2"]), ["y"], "regression").kind == "regression"
+
+
+def test_several_columns() -> None:
+    two = table(a=["0", "1", ""], b=["x", "y", "x"])
+    schema = infer_labels(two, ["a", "b"])
+    assert schema == LabelSchema(("a", "b"), "multi-label", (("0", "1"), ("x", "y")))
+    assert schema.task("graph") == Task("graph", "multi-label", 2, "rocauc")
+    torch.testing.assert_close(
+        read_labels(two, schema), torch.tensor([[0.0, 0.0], [1.0, 1.0], [NAN, 0.0]]), equal_nan=True
+    )
+    assert infer_labels(table(a=["0", "1"], b=["1.5", "2"], c=["3", "4"]), "abc").kind == "multi-label"
+    assert infer_labels(table(a=["0", "1", "2"], b=["1.5", "2", ""]), "ab").kind == "regression"
+
+
+def test_labels_of_classes_and_numbers() -> None:
+    y = table(y=["b", "", "c", "a"])
+    assert read_labels(y, infer_labels(y, ["y"])).tolist() == [1, -1, 2, 0]
+    numbers = table(y=["0.5", "NA", "-2", "1e3"])
+    found = read_labels(numbers, infer_labels(numbers, ["y"]))
+    torch.testing.assert_close(found, torch.tensor([[0.5], [NAN], [-2.0], [1e3]]), equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("cells", "columns", "kind", "message"),
+    [
+        ({"y": ["1"]}, "", None, "no label column is named; the columns are 'y'"),
+        ({"y": ["1"]}, "z", None, "there is no column 'z' for the labels; the columns are 'y'"),
+        ({"y": ["1"]}, "yy", None, "named twice"),
+        ({"y": ["", "NA"]}, "y", None, "label column 'y' is empty"),
+        ({"y": ["a", "a"]}, "y", None, "label column 'y' has 1 different values; a multi-class task has at least 2"),
+        ({"y": ["0", "1", "2"]}, "y", "binary", "'y' has 3 different values; a binary task has 2"),
+        ({"y": ["0", "1"], "z": ["0", "1"]}, "yz", "binary", "a binary task has one label column"),
+        ({"y": ["0", "1", "0"], "z": ["a", "b", "c"]}, "yz", None, "label column 'z' holds 3 classes; several"),
+        ({"y": ["0", "1"]}, "y", "ranking", "kind is 'ranking'; expected one of binary"),
+    ],
+)
+def test_errors(cells: dict[str, list[str]], columns: str, kind: Kind, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        infer_labels(table(**cells), list(columns), kind)
+
+
+def test_one_stray_text_among_numbers_is_not_a_class() -> None:
+    cells = [str(i / 7) for i in range(100)]
+    cells[41] = ">10"
+    with pytest.raises(InputError, match=r"row 42: column 'y' is '>10'; expected a number, or at most 50 classes"):
+        infer_labels(table(y=cells), ["y"])
+    assert len(infer_labels(table(y=cells), ["y"], "multi-class").names) == 100
+
+
+def test_a_number_beyond_float32() -> None:
+    with pytest.raises(InputError, match=r"row 2: column 'y' is '1e50'; expected a number within float32"):
+        read_labels(table(y=["0.5", "1e50"]), LabelSchema(("y",), "regression", ()))
+
+
+def test_a_class_that_the_schema_does_not_know() -> None:
+    schema = infer_labels(table(y=["a", "b", "c"]), ["y"])
+    with pytest.raises(InputError, match=r"row 2: label 'y' is 'd'; expected one of a, b, c"):
+        read_labels(table(y=["a", "d"]), schema)
+
+
+@given(st.lists(st.sampled_from(["", "3", "1", "2", "7"]), min_size=1, max_size=30))
+def test_classes_come_back_by_their_names(cells: list[str]) -> None:
+    y = table(y=[*cells, "1", "2"])
+    schema = infer_labels(y, ["y"], "multi-class")
+    found = [schema.names[code] if code >= 0 else "" for code in read_labels(y, schema).tolist()]
+    assert found == [*cells, "1", "2"]
+    assert LabelSchema.from_json(schema.to_json()) == schema
+
+
+def test_labelled_and_strata() -> None:
+    classes, two, numbers = torch.tensor([2, -1, 0]), torch.tensor([[1.0], [NAN]]), torch.tensor([[0.5], [1.0]])
+    assert labelled(classes).tolist() == [0, 2]
+    assert labelled(torch.tensor([[NAN, 1.0], [NAN, NAN]])).tolist() == [0]
+    np.testing.assert_array_equal(strata(classes), [2, -1, 0])
+    np.testing.assert_array_equal(strata(two), [1, -1])
+    assert strata(numbers) is None
+    assert strata(torch.zeros(3, 2)) is None
+
+
+@pytest.mark.parametrize("kind", ["binary", "multi-label", "multi-class", "regression"])
+def test_missing_labels(kind: Kind) -> None:
+    outputs = 1 if kind == "binary" else 3
+    y = missing_labels(Task("graph", kind, outputs, "accuracy" if kind != "regression" else "mae"), 4)
+    assert len(y) == 4
+    assert not len(labelled(y))

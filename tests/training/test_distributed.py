@@ -1,0 +1,46 @@
+"""Devices and precision: what would kill the process is tried in another first."""
+
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.multiprocessing.spawn import ProcessRaisedException
+
+from deepergcn.errors import InputError
+from deepergcn.training import distributed
+from deepergcn.training.train import train
+from tests.training.small import molecule_settings, molecules
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU has bfloat16")
+def test_bf16_is_refused_where_it_kills_and_used_where_it_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = molecule_settings(molecules(tmp_path))
+    codes = [-signal.SIGILL]
+
+    def tried(*args: Any, **kwargs: Any) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.CompletedProcess(args, codes[0])
+
+    monkeypatch.setattr(subprocess, "run", tried)
+    with pytest.raises(InputError, match="--precision bf16: a product of bfloat16 matrices kills the process here"):
+        train("solubility", settings=settings, out=tmp_path / "run", precision="bf16")
+    assert not (tmp_path / "run").exists()
+    codes[0] = 0
+    fabric = distributed.make_fabric(1, 1, "bf16")
+    with fabric.autocast():
+        assert torch.get_autocast_dtype("cpu") == torch.bfloat16
+        assert torch.is_autocast_enabled("cpu")
+
+
+def test_an_error_in_another_process_is_told_as_in_this_one() -> None:
+    class Raising:
+        def launch(self, function: Any, *args: Any) -> None:
+            text = "\n-- Process 1 terminated with the following error:\nTraceback ...\n"
+            raise ProcessRaisedException(text + f"deepergcn.errors.InputError: {args[0]}\n", 1, 4)
+
+    with pytest.raises(InputError, match=r"^the disk: is full$"):
+        distributed.launch(Raising(), print, "the disk: is full")  # type: ignore[arg-type]
