@@ -1,0 +1,1 @@
+"""The run directory: recipe, log, state, model file, lock and summary."""
