@@ -4,8 +4,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.data.storage.files import write_text
+from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.runs.run import DYNAMIC_COLUMNS, METRIC_COLUMNS, Row
 from deepergcn.runs.state import Scores
 

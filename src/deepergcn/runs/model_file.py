@@ -8,12 +8,12 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from deepergcn.data.storage.files import write_tensors
 from deepergcn.errors import InputError
 from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.recipes.load import dump_recipe, read_recipe
 from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.network import build_model
-from deepergcn.data.storage.files import write_tensors
 from deepergcn.runs.run import FORMAT, RunInfo, parse_json
 
 

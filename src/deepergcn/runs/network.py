@@ -8,10 +8,10 @@ from torch import Tensor, nn
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
+from deepergcn.nn.encoders.nodes import SpeciesNodeEncoder
 from deepergcn.nn.networks.deeper_gcn import DeeperGCN
 from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.nn.networks.paper import num_parameters
-from deepergcn.nn.encoders.nodes import SpeciesNodeEncoder
 from deepergcn.nn.networks.registry import network_class
 from deepergcn.recipes.schema import Inputs, ModelSection, Recipe, TaskInputs, Width
 

@@ -22,10 +22,10 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
 from deepergcn.recipes.load import dump_recipe, read_recipe
 from deepergcn.recipes.schema import Inputs, Recipe
-from deepergcn.data.storage.files import write_text
 
 FORMAT = 1
 """The version of run directories and of model files."""

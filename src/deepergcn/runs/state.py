@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from deepergcn.errors import InputError
 from deepergcn.data.storage.files import write_tensors
+from deepergcn.errors import InputError
 
 KEPT = 2
 """So many states are kept: a damaged one falls back to the one before."""
