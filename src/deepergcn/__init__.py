@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from deepergcn.extras import TRAIN, advice, missing
 from deepergcn.version import __version__
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["__version__", "accelerate", "load", "train"]
 
-# Where each name is found when it is first asked for, so that importing the package stays light.
+# Each name is imported when it is first used, so that importing the package stays fast.
 _LAZY = {
     "accelerate": "deepergcn.nn.pyg.accelerate",
     "load": "deepergcn.inference.predictor",
@@ -22,5 +23,10 @@ _LAZY = {
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
-        return getattr(import_module(_LAZY[name]), name)
+        try:
+            return getattr(import_module(_LAZY[name]), name)
+        except ModuleNotFoundError as error:
+            if error.name is None or error.name.partition(".")[0] not in TRAIN:
+                raise
+            raise ImportError(advice(f"deepergcn.{name}", missing()), name=error.name) from error
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

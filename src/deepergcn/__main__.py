@@ -1,6 +1,20 @@
-"""``python -m deepergcn``: the program; under torchrun, ``torchrun ... -m deepergcn train ...``."""
+"""The program ``deepergcn``, also ``python -m deepergcn``; under torchrun, ``torchrun ... -m deepergcn train ...``."""
 
-from deepergcn.cli.main import main
+import sys
+
+from deepergcn.extras import advice, missing
+
+
+def main() -> None:
+    """Run the program; without its extra, say in one line how to install it."""
+    packages = missing()
+    if packages:
+        sys.stderr.write(f"error: {advice('the program deepergcn', packages)}\n")
+        raise SystemExit(2)
+    from deepergcn.cli.main import main as run
+
+    run()
+
 
 if __name__ == "__main__":
     main()

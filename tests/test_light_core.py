@@ -1,0 +1,77 @@
+"""The library works without the packages of the extra ``train``; the program says how to install them."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+from deepergcn.extras import TRAIN
+
+WITHOUT = f"""
+import sys
+
+class Hides:
+    def __init__(self, finder):
+        self.finder = finder
+    def find_spec(self, name, path=None, target=None):
+        return None if name.partition(".")[0] in {set(TRAIN)!r} else self.finder.find_spec(name, path, target)
+
+sys.meta_path = [Hides(finder) for finder in sys.meta_path]
+"""
+
+USES_THE_LIBRARY = """
+import torch, torch_geometric.nn as pyg, deepergcn
+from deepergcn import nn, ops
+edges = torch.tensor([[0, 1, 2], [1, 2, 0]])
+x = torch.rand(3, 4)
+mean = ops.mean(x, ops.Adjacency.from_edge_index(edges, 3))
+nn.DyResGEN(4, 2, hidden_channels=8, num_layers=3)(x, edges).sum().backward()
+theirs = pyg.GENConv(4, 4).eval()
+expected = theirs(x, edges)
+torch.testing.assert_close(nn.from_pyg(theirs)(x, edges), expected)
+deepergcn.accelerate(theirs)
+torch.testing.assert_close(theirs(x, edges), expected)
+"""
+
+
+def run(code: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", WITHOUT + code, *arguments], capture_output=True, text=True, check=False
+    )
+
+
+def test_modules_operators_and_conversions_need_the_library_alone() -> None:
+    answer = run(USES_THE_LIBRARY)
+    assert answer.returncode == 0, answer.stderr
+
+
+def test_the_program_without_its_extra_is_one_clear_line() -> None:
+    answer = run("from deepergcn.__main__ import main; main()", "train")
+    assert answer.returncode == 2
+    assert answer.stderr.count("\n") == 1
+    assert answer.stderr.startswith("error: the program deepergcn needs datamol, ")
+    assert "pip install 'deepergcn[train]'" in answer.stderr
+
+
+NAMES_THE_EXTRA = """
+import deepergcn
+for name in ("load", "train"):
+    try:
+        getattr(deepergcn, name)
+    except ImportError as error:
+        print(error)
+"""
+
+
+def test_functions_that_need_the_extra_name_it() -> None:
+    answer = run(NAMES_THE_EXTRA)
+    lines = answer.stdout.splitlines()
+    assert [line.partition(" needs ")[0] for line in lines] == ["deepergcn.load", "deepergcn.train"], answer.stderr
+    assert all(line.endswith("; install the extra: pip install 'deepergcn[train]'") for line in lines)
+
+
+def test_the_extra_is_what_the_program_asks_for() -> None:
+    project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extra = {requirement.partition(">")[0] for requirement in project["optional-dependencies"]["train"]}
+    assert extra == set(TRAIN.values())
+    assert "deepergcn[train]" in project["optional-dependencies"]["dev"]
