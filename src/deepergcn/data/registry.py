@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from deepergcn.data.ogb.known import KNOWN
 from deepergcn.data.storage.folders import data_root
 from deepergcn.errors import InputError
+from deepergcn.user_cache import expand
 
 if TYPE_CHECKING:
     from deepergcn.data.dataset import Dataset
@@ -96,7 +97,7 @@ def load_dataset(name_or_path: str | Path, root: str | Path | None = None, **opt
     if isinstance(name_or_path, str) and name_or_path in SOURCES:
         source = SOURCES[name_or_path]
         return _call(name_or_path, source.loader, source.arguments, base, options)
-    path = Path(name_or_path).expanduser()
+    path = expand(name_or_path)
     if not path.exists():
         raise InputError(f"{path}: is neither a dataset's name ({', '.join(SOURCES)}) nor a file or folder")
     for form in FORMATS:

@@ -275,6 +275,6 @@ def test_skipped_file_of_nothing_has_its_header(tmp_path: Path) -> None:
     write_skipped([], tmp_path / "skipped.csv")
     assert (tmp_path / "skipped.csv").read_text().strip() == "row,molecule,reason"
     with pytest.raises(
-        InputError, match=r"none/skipped\.csv: the list of skipped rows cannot be written \(No such file"
+        InputError, match=r"none/skipped\.csv: the folder for the list of skipped rows does not exist"
     ):
         write_skipped([], tmp_path / "none" / "skipped.csv")

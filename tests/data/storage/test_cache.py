@@ -85,7 +85,7 @@ def test_cache_can_be_read_by_whoever_can_read_new_files(tmp_path: Path) -> None
 
 def test_half_written_files_are_not_the_cache_and_go_away(tmp_path: Path) -> None:
     path = tmp_path / "one.safetensors"
-    abandoned = tmp_path / "one.safetensors.1.part"
+    abandoned = tmp_path / f"other.safetensors.{'0' * 32}.part"
     abandoned.write_bytes(b"half")
     os.utime(abandoned, (0, 0))
     assert load(path, "key") is None

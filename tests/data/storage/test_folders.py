@@ -1,12 +1,13 @@
 """Where data lives."""
 
-import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from deepergcn.data.storage.folders import data_root, remove_abandoned
+from deepergcn import user_cache
+from deepergcn.data.storage.folders import data_root
 
 
 def test_given_root_comes_first_then_the_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -30,11 +31,21 @@ def test_cache_folder_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert data_root() == Path.home() / ".cache" / "deepergcn"
 
 
-def test_only_what_is_old_is_removed(tmp_path: Path) -> None:
-    old, new, other = tmp_path / "old.part", tmp_path / "new.part", tmp_path / "old.zip"
-    for path in (old, new, other):
-        path.write_text("x")
-    os.utime(old, (0, 0))
-    os.utime(other, (0, 0))
-    remove_abandoned(tmp_path, "*.part")
-    assert sorted(tmp_path.iterdir()) == sorted((new, other))
+def test_without_a_home_it_is_a_private_folder_among_the_temporary_ones(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("DEEPERGCN_DATA", raising=False)
+    monkeypatch.setattr("deepergcn.user_cache.user_cache_path", lambda *_, **__: Path("~/.cache/deepergcn"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    user_cache._temporary_folder.cache_clear()
+    try:
+        found = data_root()
+        assert found.parent == tmp_path
+        assert user_cache.is_private(found)
+        found.chmod(0o770)
+        user_cache._temporary_folder.cache_clear()
+        other = data_root()
+        assert other != found
+        assert user_cache.is_private(other)
+    finally:
+        user_cache._temporary_folder.cache_clear()

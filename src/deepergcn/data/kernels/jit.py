@@ -2,24 +2,24 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, TypeVar
 
-import numba
 import torch
+
+from deepergcn.ops.kernels.machine_code import compile_kernel, kernel_folder
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
+_FOLDER = kernel_folder(Path(__file__).parent)
+
 
 def compiled(function: Kernel) -> Kernel:
-    """Compile on first use and keep the machine code on disk, where a folder for it can be written.
+    """Compile on first use and keep the machine code on disk, where there is a safe folder for it.
 
-    The kernel runs on one thread and lets go of Python's lock. Numba notices a change in the file of a kernel, not in
-    other files that it calls; so each file of kernels stands for itself.
+    The kernel runs on one thread and releases Python's lock.
     """
-    try:
-        kernel: Kernel = numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError:
-        kernel = numba.njit(nogil=True)(function)
+    kernel: Kernel = compile_kernel(function, _FOLDER)
     return kernel
 
 

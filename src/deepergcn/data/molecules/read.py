@@ -1,6 +1,7 @@
 """Tables of molecules: a SMILES column or an SDF file, with labels to learn or without them to predict."""
 
 import csv
+import io
 import logging
 from collections.abc import Sequence
 from dataclasses import astuple
@@ -20,6 +21,7 @@ from deepergcn.data.molecules.rows import MoleculeRows, check_molecule_file, ope
 from deepergcn.data.split import FRACTIONS, column_split, part_names, random_split, scaffold_split
 from deepergcn.data.storage.cache import cache_file, cached
 from deepergcn.data.storage.digest import file_digest, text_digest
+from deepergcn.data.storage.files import write_text
 from deepergcn.data.storage.folders import data_root
 from deepergcn.data.tables.columns import errors_in
 from deepergcn.data.tables.labels import infer_labels, labelled, missing_labels, read_labels, strata
@@ -190,13 +192,13 @@ def row_numbers(dataset: Dataset) -> npt.NDArray[np.int64]:
 
 def write_skipped(rows: Sequence[Skipped], path: str | Path) -> None:
     """List skipped rows as CSV: row number, molecule, reason."""
-    try:
-        with Path(path).open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(("row", "molecule", "reason"))
-            writer.writerows(map(astuple, rows))
-    except OSError as error:
-        raise InputError(f"{path}: the list of skipped rows cannot be written ({error.strerror})") from error
+    if not Path(path).parent.is_dir():
+        raise InputError(f"{path}: the folder for the list of skipped rows does not exist")
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(("row", "molecule", "reason"))
+    writer.writerows(map(astuple, rows))
+    write_text(Path(path), text.getvalue())
 
 
 def _renumber(split: dict[str, Tensor], positions: npt.NDArray[np.int64]) -> dict[str, Tensor]:

@@ -2,12 +2,12 @@
 
 import json
 from pathlib import Path
-from uuid import uuid4
 
 from deepergcn.data.ogb.known import Known
 from deepergcn.data.storage.archive import extract
 from deepergcn.data.storage.digest import file_digests
 from deepergcn.data.storage.download import NoAnswerError, Progress, download
+from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
 
 _FOLDERS = ("raw", "split", "mapping")
@@ -84,10 +84,7 @@ def _record(known: Known, folder: Path, root: Path) -> None:
     if known.digests or place.is_file():
         return
     files = [path for part in _FOLDERS for path in (folder / part).rglob("*") if path.is_file()]
-    place.parent.mkdir(parents=True, exist_ok=True)
-    part = place.with_name(f"{place.name}.{uuid4().hex}.part")
-    part.write_text(json.dumps(file_digests(files, folder), indent=1) + "\n", encoding="utf-8")
-    part.replace(place)
+    write_text(place, json.dumps(file_digests(files, folder), indent=1) + "\n")
 
 
 def _record_place(known: Known, root: Path) -> Path:

@@ -1,7 +1,6 @@
 """Write any dataset in OGB's layout."""
 
 import re
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +9,7 @@ from deepergcn.data.dataset import PARTS, Dataset
 from deepergcn.data.ogb.description import DESCRIPTION, Description, write_description
 from deepergcn.data.ogb.known import Settings
 from deepergcn.data.ogb.numbers import write_numbers
+from deepergcn.data.storage.files import make_folder
 from deepergcn.errors import InputError
 
 _SPLIT = "given"
@@ -17,22 +17,16 @@ _SPLIT = "given"
 
 def write_layout(dataset: Dataset, folder: Path) -> None:
     """Write the dataset into a new folder, which appears complete or not at all."""
-    if folder.exists():
-        raise InputError(f"{folder}: is there already; expected the name of a new folder")
     for part in PARTS:
         if not len(dataset.split[part]):
             raise InputError(f"{dataset.name}: the split {part!r} is empty, which OGB's layout cannot hold")
     for name in dataset.node_extra:
         if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
             raise InputError(f"{dataset.name}: node_extra {name!r} cannot be the name of a file")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
-        made = Path(temporary) / "made"
-        _write(dataset, made)
-        made.rename(folder)
+    make_folder(folder, lambda place: _write(dataset, place))
 
 
-def _write(dataset: Dataset, folder: Path) -> None:
+def _write(dataset: Dataset, folder: Path) -> Path:
     raw, split = folder / "raw", folder / "split" / _SPLIT
     raw.mkdir(parents=True)
     split.mkdir(parents=True)
@@ -72,3 +66,4 @@ def _write(dataset: Dataset, folder: Path) -> None:
         ids=dataset.ids,
     )
     write_description(folder / DESCRIPTION, description)
+    return folder

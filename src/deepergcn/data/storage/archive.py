@@ -2,13 +2,12 @@
 
 import shutil
 import stat
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from deepergcn.data.storage.folders import remove_abandoned
+from deepergcn.data.storage.files import make_folder
 from deepergcn.errors import InputError
 
 _MOST_GROWTH = 100
@@ -26,18 +25,15 @@ def extract(archive: Path, folder: Path, verify: Callable[[Path], None]) -> None
         InputError: when the archive is damaged, holds a path outside its folder, a link, the same name twice or
             something encrypted, or would grow beyond reason; nothing is left then.
     """
-    if folder.exists():
-        raise InputError(f"{folder}: is there already")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    remove_abandoned(folder.parent, f".{folder.name}-*")
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
-        place = Path(temporary) / "unpacked"
-        place.mkdir()
+
+    def make(place: Path) -> Path:
         _unpack(archive, place)
         inside = list(place.iterdir())
         made = inside[0] if len(inside) == 1 and inside[0].is_dir() else place
         verify(made)
-        made.rename(folder)
+        return made
+
+    make_folder(folder, make)
 
 
 def _unpack(archive: Path, place: Path) -> None:
@@ -55,7 +51,7 @@ def _unpack(archive: Path, place: Path) -> None:
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, UnicodeError) as error:
         raise InputError(f"{archive}: is not a sound zip archive ({error})") from error
     except OSError as error:
-        raise InputError(f"{archive}: cannot be unpacked into {place.parents[1]} ({error})") from error
+        raise InputError(f"{archive}: cannot be unpacked into {place.parent} ({error})") from error
 
 
 def _check(archive: Path, entries: list[zipfile.ZipInfo], limit: int) -> None:

@@ -8,16 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from deepergcn.data.dataset import PARTS, Dataset
 from deepergcn.data.storage.digest import text_digest
-from deepergcn.data.storage.folders import remove_abandoned
+from deepergcn.data.storage.files import remove_abandoned, write_tensors
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 
@@ -51,29 +49,18 @@ def cached(path: Path, key: str, build: Callable[[], Dataset]) -> Dataset:
     dataset = build()
     try:
         save(dataset, path, key)
-    except OSError as error:
-        _log.warning("%s: the cache cannot be written (%s)", path, error)
+    except InputError as error:
+        _log.warning("the cache of a dataset: %s", error)
     return dataset
 
 
 def save(dataset: Dataset, path: Path, key: str) -> None:
-    """Write beside ``path`` and rename, so that the file is complete whenever it is there."""
+    """Write the file, whole or not at all."""
     arrays = _arrays(dataset)
     header = json.dumps(_header(dataset, key, arrays))
     metadata = {_HEADER: header, _CHECKSUM: str(zlib.crc32(header.encode()))}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    remove_abandoned(path.parent, "*.part")
-    part = path.with_name(f"{path.name}.{uuid4().hex}.part")
-    try:
-        part.touch()
-        usual_mode = part.stat().st_mode
-        save_file(arrays, part, metadata=metadata)
-        part.chmod(usual_mode)  # safetensors makes files that only their owner can read
-        part.replace(path)
-    except SafetensorError as error:
-        raise OSError(str(error)) from error
-    finally:
-        part.unlink(missing_ok=True)
+    remove_abandoned(path.parent)
+    write_tensors(path, arrays, metadata)
 
 
 def load(path: Path, key: str) -> Dataset | None:

@@ -1,8 +1,11 @@
-"""Write files beside and rename them, so that each is whole whenever it is there."""
+"""The one way to write a file or folder: beside its place, then renamed, so that it is whole whenever it is there."""
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -12,6 +15,11 @@ from torch import Tensor
 
 from deepergcn.errors import InputError
 
+DAY = 86_400.0
+"""Seconds after which a part that nobody has renamed is abandoned."""
+
+_PART = re.compile(r"(?P<target>.+)\.[0-9a-f]{32}\.part")
+
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file, whole or not at all."""
@@ -20,35 +28,84 @@ def write_text(path: Path, text: str) -> None:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file, whole or not at all."""
-    with _beside(path) as part, part.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+    with replacing(path) as part:
+        part.write_bytes(content)
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
-    """Write a safetensors file, whole or not at all."""
-    with _beside(path) as part:
+    """Write a safetensors file, whole or not at all; with one entry of metadata its bytes are always the same."""
+    owned = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    with replacing(path) as part:
         part.touch()
         usual_mode = part.stat().st_mode
-        owned = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
         try:
             save_file(owned, part, metadata=dict(metadata))
         except SafetensorError as error:
             raise InputError(f"{path}: cannot be written ({error})") from error
         part.chmod(usual_mode)  # safetensors makes files that only their owner can read
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
 
 
 @contextmanager
-def _beside(path: Path) -> Iterator[Path]:
-    part = path.with_name(f"{path.name}.{uuid4().hex}.part")
+def replacing(path: Path) -> Iterator[Path]:
+    """A new file to write beside ``path``, which takes its place at the end, or goes away after an error."""
+    part = _part(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        remove_abandoned(path.parent, {path.name})
         yield part
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def make_folder(folder: Path, make: Callable[[Path], Path]) -> None:
+    """Make a new ``folder``, whole or not at all.
+
+    Args:
+        folder: It must not be there yet.
+        make: Fills the empty folder that it is given; the folder that it returns, this one or one inside, becomes
+            ``folder``.
+    """
+    if folder.exists():
+        raise InputError(f"{folder}: is there already; expected the name of a new folder")
+    part = _part(folder)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        remove_abandoned(folder.parent, {folder.name})
+        part.mkdir()
+        make(part).rename(folder)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def remove_abandoned(folder: Path, names: set[str] | None = None, age: float = DAY) -> None:
+    """Remove what killed processes have left half-written in ``folder``.
+
+    Args:
+        folder: The folder; nothing happens where it is not there.
+        names: The files and folders whose parts may go; all of them without it.
+        age: Seconds since a part was last written. 0 is for a folder that no other process writes to.
+    """
+    with suppress(OSError):
+        for entry in os.scandir(folder):
+            match = _PART.fullmatch(entry.name)
+            if match is None or not (names is None or match["target"] in names):
+                continue
+            with suppress(OSError):
+                if time.time() - entry.stat(follow_symlinks=False).st_mtime < age:
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    shutil.rmtree(entry.path, ignore_errors=True)
+                else:
+                    os.unlink(entry.path)
+
+
+def _part(path: Path) -> Path:
+    return path.with_name(f"{path.name}.{uuid4().hex}.part")

@@ -1,10 +1,6 @@
-"""How kernels are compiled, cached on disk and started."""
+"""How kernels are compiled and started."""
 
-import hashlib
-import os
-import shutil
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,39 +8,17 @@ from typing import Any
 import numba
 import torch
 
+from deepergcn.ops.kernels.machine_code import compile_kernel, kernel_folder
+
 # Products and sums may fuse into one rounding. Nothing else is allowed: NaN and infinity stay what they are.
 # A division by 0 gives infinity or NaN, as in NumPy: the check for it would stop a loop from vectorising.
 OPTIONS = {"fastmath": {"contract"}, "error_model": "numpy"}
 LANES = {"fastmath": {"contract", "reassoc"}, "error_model": "numpy"}  # for sums over a row's channels, taken in lanes
 
-_UNUSED = 60 * 60 * 24 * 60  # seconds; two months
 _workqueue = threading.Lock()
 
 
-def _cache_folder() -> Path | None:
-    """A folder for this very source text: Numba itself would not notice a change in a file that another one inlines."""
-    digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(source.read_bytes())
-    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = root / "deepergcn" / f"kernels-{digest.hexdigest()[:16]}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        os.utime(folder)
-        _forget_unused(folder.parent)
-    except OSError:
-        return None
-    return folder if os.access(folder, os.W_OK) else None
-
-
-def _forget_unused(root: Path) -> None:
-    """Remove the machine code of other versions that nobody has used for a while."""
-    for folder in root.glob("kernels-*"):
-        if folder.stat().st_mtime < time.time() - _UNUSED:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-_FOLDER = _cache_folder()
+_FOLDER = kernel_folder(Path(__file__).parent)
 
 
 def body(function: Callable[..., None]) -> Any:
@@ -82,12 +56,7 @@ def kernel(one_chunk: Any) -> Callable[[Callable[..., None]], Callable[..., None
 
 
 def _compile(function: Callable[..., None], parallel: bool) -> Any:
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(_FOLDER) if _FOLDER else before
-    try:
-        return numba.njit(parallel=parallel, nogil=True, cache=_FOLDER is not None, **OPTIONS)(function)
-    finally:
-        numba.config.CACHE_DIR = before
+    return compile_kernel(function, _FOLDER, parallel=parallel, **OPTIONS)
 
 
 def _may_run_concurrently() -> bool:

@@ -1,0 +1,53 @@
+"""The user's cache folder, also where there is no home directory and no entry in the password file."""
+
+import os
+import stat
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+
+def user_cache() -> Path:
+    """The cache folder of this package.
+
+    Where the user has no home, or cannot write there, it is a folder of the user's own among the temporary ones.
+    """
+    path = user_cache_path("deepergcn", appauthor=False)
+    if path.is_absolute() and _can_be_made(path):
+        return path
+    return _temporary_folder()
+
+
+def is_private(folder: Path) -> bool:
+    """Whether a folder is there that belongs to the user, and that no other user can write to."""
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    if not hasattr(os, "geteuid"):  # Windows: the folders of a user are closed to others
+        return stat.S_ISDIR(found.st_mode)
+    others_write = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not others_write
+
+
+def expand(path: str | Path) -> Path:
+    """The path with ``~`` as the user's home; as it is where there is none."""
+    return Path(os.path.expanduser(path))
+
+
+def _can_be_made(path: Path) -> bool:
+    there = next(parent for parent in (path, *path.parents) if parent.exists())
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+
+
+@cache
+def _temporary_folder() -> Path:
+    owner = os.geteuid() if hasattr(os, "geteuid") else "user"
+    folder = Path(tempfile.gettempdir()) / f"deepergcn-{owner}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError:
+        return folder
+    return folder if is_private(folder) else Path(tempfile.mkdtemp(prefix="deepergcn-"))
