@@ -274,7 +274,5 @@ def test_opened_by_path(file: Path, root: Path) -> None:
 def test_skipped_file_of_nothing_has_its_header(tmp_path: Path) -> None:
     write_skipped([], tmp_path / "skipped.csv")
     assert (tmp_path / "skipped.csv").read_text().strip() == "row,molecule,reason"
-    with pytest.raises(
-        InputError, match=r"none/skipped\.csv: the folder for the list of skipped rows does not exist"
-    ):
+    with pytest.raises(InputError, match=r"none/skipped\.csv: the folder for the list of skipped rows does not exist"):
         write_skipped([], tmp_path / "none" / "skipped.csv")

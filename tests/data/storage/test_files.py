@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from deepergcn.data.storage.files import make_folder, remove_abandoned, replacing, write_bytes, write_tensors, write_text
+from deepergcn.data.storage.files import (
+    make_folder,
+    remove_abandoned,
+    replacing,
+    write_bytes,
+    write_tensors,
+    write_text,
+)
 from deepergcn.errors import InputError
 
 PART = f"{'0' * 31}a.part"
@@ -18,18 +25,25 @@ PART = f"{'0' * 31}a.part"
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "file.txt"
     write_text(path, "old")
-    with pytest.raises(ZeroDivisionError), replacing(path) as part:
-        part.write_text("new")
-        raise ZeroDivisionError
+
+    def fail() -> None:
+        with replacing(path) as part:
+            part.write_text("new")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
     assert path.read_text() == "old"
     assert list(path.parent.iterdir()) == [path]
 
 
 def test_an_error_names_the_file_and_not_its_part(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    for write in (lambda path: write_bytes(path, b""), lambda path: write_tensors(path, {}, {"a": "b"})):
-        with pytest.raises(InputError, match=r"file/inner: cannot be written \(.*(directory|exists)"):
-            write(tmp_path / "file" / "inner")
+    expected = r"file/inner: cannot be written \(.*(directory|exists)"
+    with pytest.raises(InputError, match=expected):
+        write_bytes(tmp_path / "file" / "inner", b"")
+    with pytest.raises(InputError, match=expected):
+        write_tensors(tmp_path / "file" / "inner", {}, {"a": "b"})
 
 
 def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:

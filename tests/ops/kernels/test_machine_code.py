@@ -1,0 +1,70 @@
+"""Compiled kernels are loaded only from a folder that belongs to the user and that others cannot write to."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deepergcn.ops.kernels.machine_code import compile_kernel, kernel_folder
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="owners and modes of POSIX")
+
+
+@pytest.fixture
+def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "sources"
+    folder.mkdir()
+    (folder / "kernels.py").write_text("def double(x):\n    return 2 * x\n")
+    before = os.umask(0o002)  # as where every user has a group of their own
+    yield folder
+    os.umask(before)
+
+
+def test_a_new_folder_is_closed_to_others_and_another_one_for_every_source_text(sources: Path) -> None:
+    folder = kernel_folder(sources)
+    assert folder is not None
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert kernel_folder(sources) == folder
+    (sources / "kernels.py").write_text("")
+    assert kernel_folder(sources) not in (None, folder)
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o777])
+def test_a_folder_that_others_can_write_to_is_not_used(
+    sources: Path, mode: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = kernel_folder(sources)
+    assert folder is not None
+    folder.chmod(mode)
+    assert kernel_folder(sources) is None
+    assert "other users can write to it" in caplog.text
+
+
+def test_the_folder_of_another_user_is_not_used(sources: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = kernel_folder(sources)
+    assert folder is not None
+    monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)
+    assert kernel_folder(sources) is None
+
+
+def test_a_link_to_a_folder_is_not_used(sources: Path, tmp_path: Path) -> None:
+    folder = kernel_folder(sources)
+    assert folder is not None
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    assert kernel_folder(sources) is None
+
+
+def test_a_kernel_runs_with_and_without_a_folder(sources: Path) -> None:
+    def double(x: int) -> int:
+        return 2 * x
+
+    folder = kernel_folder(sources)
+    assert folder is not None
+    assert compile_kernel(double, None)(3) == 6
+    assert not list(folder.iterdir())
+    assert compile_kernel(double, folder)(3) == 6
+    assert list(folder.rglob("*.nbc"))
