@@ -1,5 +1,7 @@
 """Splits: every item once, seeded, and OGB's own scaffold split."""
 
+from typing import Any
+
 import joblib
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from deepergcn.errors import InputError
 from tests.data.real import real_data
 
 ITEMS = np.arange(100) * 3
+NAN = float("nan")
 
 
 def test_random_split_has_every_item_once() -> None:
@@ -59,15 +62,29 @@ def test_scaffold_split_keeps_groups_whole(scaffolds: list[str | None]) -> None:
 def test_part_names_of_any_spelling() -> None:
     cells = ["Train", "validation", " val", None, "TEST"]
     assert part_names(cells) == ["train", "valid", "valid", None, "test"]
-    with pytest.raises(InputError, match="row 2: the split is 'holdout'; expected train, valid or test"):
-        part_names(["train", "holdout"])
+    with pytest.raises(InputError, match="row 2: the split column 'fold' is 'holdout'; expected train, valid or test"):
+        part_names(["train", "holdout"], "fold")
+    with pytest.raises(InputError, match="no row of the split column 'fold' is train"):
+        part_names(["test", None, "valid"], "fold")
 
 
 def test_column_split() -> None:
     split = column_split(["test", "train", None, "valid", "train"])
     assert {part: split[part].tolist() for part in PARTS} == {"train": [1, 4], "valid": [3], "test": [0]}
-    with pytest.raises(InputError, match="no row of the split column says train"):
+    with pytest.raises(InputError, match="no item of the split is in train"):
         column_split(["test"])
+
+
+@pytest.mark.parametrize("fractions", [(), (1.0,), (0.5, 0.5, 0.5), (NAN, 0.5, 0.5), (-1.0, 1.0, 1.0), ("a", "b", "c")])
+def test_fractions_that_are_none(fractions: Any) -> None:
+    with pytest.raises(InputError, match="expected three that sum to 1"):
+        random_split(np.arange(10), fractions=fractions)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "0", True])
+def test_seeds_that_are_none(seed: Any) -> None:
+    with pytest.raises(InputError, match=r"seed is .*; expected an integer of at least 0"):
+        random_split(np.arange(10), seed=seed)
 
 
 def test_valid_is_taken_out_of_train_in_proportion() -> None:

@@ -70,7 +70,7 @@ def test_a_wrong_column_is_named(tmp_path: Path) -> None:
         molecule_settings(path, targets="toxic", root=tmp_path)
 
 
-def test_a_split_column_is_found_named_or_left_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_split_column_is_found_or_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     parts = ["train", "val", "test", ""]
     rows = [f"C1{'C' * (i % 20 + 2)}1,{i * 7 // 4 % 2},{parts[i % 4]},{parts[i * 3 // 5 % 3]}" for i in range(200)]
     path = molecules(tmp_path, rows, header="Smiles,activity,split,fold")
@@ -84,9 +84,6 @@ def test_a_split_column_is_found_named_or_left_alone(tmp_path: Path, caplog: pyt
     ):
         found = settings(molecule_settings(path, targets="activity", split=split, root=tmp_path))
         assert found["data.options"] == {"targets": ["activity"], **options}
-    other = molecules(tmp_path, [row.replace("val", "left") for row in rows], header="Smiles,activity,split,fold")
-    found = settings(molecule_settings(other, targets="activity", root=tmp_path))
-    assert found["data.options"] == {"targets": ["activity"]}
 
 
 def tables(folder: Path, nodes: int = 150) -> tuple[Path, Path]:
@@ -142,3 +139,39 @@ def test_the_split_of_a_table_is_no_feature(tmp_path: Path) -> None:
     assert (options["features"], options["directed"]) == (["size"], True)
     assert "split_column" not in options
     assert not read_tables(nodes, edges, root=tmp_path, **options).symmetric
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (["train", "holdout"], r"row 2: the split column 'Split' is 'holdout'; expected train, valid or test"),
+        (["test", "valid"], r"no row of the split column 'Split' is train"),
+    ],
+)
+def test_a_split_column_that_is_none_is_an_error(tmp_path: Path, parts: list[str], message: str) -> None:
+    file = tmp_path / "molecules.csv"
+    rows = [f"{'C' * (i + 1)},{i % 2},{parts[i % 2]}" for i in range(40)]
+    file.write_text("\n".join(["smiles,y,Split", *rows]) + "\n")
+    with pytest.raises(InputError, match=message + ".*; --split random splits at random instead"):
+        molecule_settings(file, targets="y", root=tmp_path)
+    assert "split_column" not in settings(molecule_settings(file, targets="y", split="random", root=tmp_path))
+
+    nodes, edges = tables(tmp_path, 40)
+    lines = nodes.read_text().splitlines()
+    cells = ["Split", *(parts[i % 2] for i in range(40))]
+    nodes.write_text("".join(f"{line},{cell}\n" for line, cell in zip(lines, cells, strict=True)))
+    with pytest.raises(InputError, match=message + ".*; --split random splits at random instead"):
+        table_settings(nodes, edges, label="y", root=tmp_path)
+    with pytest.raises(InputError, match=message):
+        table_settings(nodes, edges, label="y", split="Split", root=tmp_path)
+
+
+def test_the_split_column_in_any_capitals(tmp_path: Path) -> None:
+    file = tmp_path / "molecules.csv"
+    parts = ["TRAIN", "Train", "Validation", "test"]
+    rows = [f"{'C' * (i + 1)},{i % 3},{parts[i % 4]}" for i in range(40)]
+    file.write_text("\n".join(["smiles,y,SPLIT", *rows]) + "\n")
+    assert settings(molecule_settings(file, targets="y", root=tmp_path))["data.options"]["split_column"] == "SPLIT"
+    file.write_text("\n".join(["smiles,y,SPLIT,split", *(f"{row},train" for row in rows)]) + "\n")
+    with pytest.raises(InputError, match="has the columns 'SPLIT', 'split'; expected one split column"):
+        molecule_settings(file, targets="y", root=tmp_path)

@@ -24,7 +24,7 @@ def random_split(
     items: npt.NDArray[np.int64], *, fractions: Sequence[float] = FRACTIONS, seed: int = 0
 ) -> dict[str, Tensor]:
     """The items in a random order that depends on the seed alone, cut by the fractions."""
-    _check_fractions(fractions)
+    check_split(fractions, seed)
     shuffled = np.random.default_rng(seed).permutation(items)
     first = round(fractions[0] * len(items))
     second = first + round(fractions[1] * len(items))
@@ -58,19 +58,19 @@ def scaffold_split(scaffolds: Sequence[str | None], *, fractions: Sequence[float
     return _parts(*(np.array(part, dtype=np.int64) for part in (train, valid, test)))
 
 
-def part_names(cells: Sequence[str | None]) -> list[str | None]:
-    """The part that each cell of a column names: train, valid (or val, validation, dev) or test, or none."""
+def part_names(cells: Sequence[str | None], column: str = "split") -> list[str | None]:
+    """The part that each cell of a split column names: train, valid or test; ``None`` where the cell is empty.
+
+    Capitals do not matter; training, val, validation, dev and testing are other words for the three. Any other
+    value, or a column without train, is an error that names the column and the row.
+    """
     names = [None if cell is None else _PART_OF.get(cell.strip().lower(), "") for cell in cells]
     if "" in names:
         row = names.index("")
-        raise InputError(f"row {row + 1}: the split is {cells[row]!r}; expected train, valid or test")
+        raise InputError(f"row {row + 1}: the split column {column!r} is {cells[row]!r}; expected train, valid or test")
+    if "train" not in names:
+        raise InputError(f"no row of the split column {column!r} is train; expected train, valid or test in each")
     return names
-
-
-def are_parts(cells: Sequence[str | None]) -> bool:
-    """Whether a column says train, valid or test in every cell that is not empty, and train in one at least."""
-    found = {_PART_OF.get(cell.strip().lower()) for cell in cells if cell is not None}
-    return "train" in found and None not in found
 
 
 def column_split(
@@ -89,7 +89,7 @@ def column_split(
         np.array([item for item, name in enumerate(names) if name == part], dtype=np.int64) for part in PARTS
     )
     if not len(train):
-        raise InputError("no row of the split column says train")
+        raise InputError("no item of the split is in train")
     if not len(valid):
         train, valid = _take_out(train, classes, fraction, seed)
     return _parts(train, valid, test)
@@ -111,6 +111,15 @@ def _parts(*items: npt.NDArray[np.int64]) -> dict[str, Tensor]:
     return {part: torch.from_numpy(np.sort(index)) for part, index in zip(PARTS, items, strict=True)}
 
 
+def check_split(fractions: Sequence[float], seed: int) -> None:
+    """Check the sizes of the parts and the seed of a random split."""
+    _check_fractions(fractions)
+    if type(seed) is not int or seed < 0:
+        raise InputError(f"seed is {seed!r}; expected an integer of at least 0")
+
+
 def _check_fractions(fractions: Sequence[float]) -> None:
-    if len(fractions) != 3 or min(fractions) < 0 or fractions[0] == 0 or abs(sum(fractions) - 1) > 1e-9:
+    numbers = len(fractions) == 3 and all(isinstance(part, int | float) for part in fractions)
+    # Written so that NaN fails too.
+    if not (numbers and min(fractions) >= 0 and fractions[0] > 0 and abs(sum(fractions) - 1) <= 1e-9):
         raise InputError(f"fractions are {tuple(fractions)}; expected three that sum to 1, the first above 0")

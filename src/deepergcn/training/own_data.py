@@ -14,8 +14,8 @@ from deepergcn.data.dataset import PARTS, Dataset
 from deepergcn.data.molecules.parse import Progress
 from deepergcn.data.molecules.read import MoleculeSplit, read_molecules
 from deepergcn.data.molecules.rows import open_rows
-from deepergcn.data.split import are_parts
-from deepergcn.data.tables.columns import Columns, read_columns
+from deepergcn.data.split import part_names
+from deepergcn.data.tables.columns import Columns, errors_in, read_columns
 from deepergcn.data.tables.features import MOST_CATEGORIES
 from deepergcn.data.tables.read import read_tables, table_files
 from deepergcn.data.task import Task
@@ -30,7 +30,7 @@ _EPOCHS = (20, 200)  # the fewest and the most for molecules
 _BATCHES = ((2_000, 32), (20_000, 64), (math.inf, 128))  # up to so many molecules, so many in a batch
 _NODES_IN_MEMORY = 50_000  # in one step
 
-_SPLIT_COLUMN = "split"  # is one where it says train, valid or test
+_SPLIT_COLUMN = "split"  # in any capitals
 
 _log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ def molecule_settings(
         smiles_column: The column of SMILES.
         id_column: The column of names for the molecules.
         split: ``"random"``, ``"scaffold"``, or a column that says train, valid or test; where not given, the column
-            "split" if it does, else ``"random"``.
+            "split" if there is one, else ``"random"``.
         strict: Whether a row that cannot be read is an error.
         root: The folder of the cache.
         progress: Called with the number of molecules done and of all.
@@ -66,7 +66,7 @@ def molecule_settings(
     columns = [targets] if isinstance(targets, str) else list(targets)
     options: dict[str, Any] = {"targets": columns, "smiles_column": smiles_column, "id_column": id_column}
     if split is None:
-        split = _own_split(open_rows(Path(path), smiles_column, id_column).table)
+        split = _own_split(open_rows(Path(path), smiles_column, id_column).table, columns)
     if split in get_args(MoleculeSplit):
         options["split"] = None if split == "random" else split
     else:
@@ -116,14 +116,14 @@ def table_settings(
         source_column: The column of ``edges`` with the name of the node that each edge leaves.
         target_column: The column of ``edges`` with the name of the node that each edge enters.
         split: ``"random"``, or the column of ``nodes`` that says train, valid or test; where not given, the column
-            "split" if it does, else ``"random"``.
+            "split" if there is one, else ``"random"``.
         directed: Whether an edge goes from source to target only.
         root: The folder of the cache.
     """
     labels = [label] if isinstance(label, str) else list(label)
     node_file, edge_file = table_files(nodes, edges)
     node_table = read_columns(node_file)
-    split = split or _own_split(node_table)
+    split = split or _own_split(node_table, labels)
     named = [] if split == "random" else [split]
     options: dict[str, Any] = {
         "label": labels,
@@ -186,18 +186,33 @@ def _imbalance(task: Task, y: Tensor) -> float:
     return float(torch.maximum(weight, 1 / weight).median())
 
 
+def _own_split(table: Columns, labels: Sequence[str]) -> str:
+    """The column "split" of a table, or ``"random"`` where it has none; other values than parts are an error."""
+    columns = [name for name in table.names if name.strip().lower() == _SPLIT_COLUMN and name not in labels]
+    if not columns:
+        return "random"
+    if len(columns) > 1:
+        found = ", ".join(map(repr, columns))
+        raise InputError(f"{table.path}: has the columns {found}; expected one split column, or --split")
+    try:
+        with errors_in(table.path):
+            part_names(table.text(columns[0]).to_pylist(), columns[0])
+    except InputError as error:
+        raise InputError(f"{error}; --split random splits at random instead") from error
+    _log.warning("%s: column %r says train, valid or test, and is the split", table.path, columns[0])
+    return columns[0]
+
+
 def _split_columns(table: Columns) -> list[str]:
-    """The column "split" where it says train, valid or test: it is no feature, even where another split is wanted."""
-    there = _SPLIT_COLUMN in table.names and are_parts(table.text(_SPLIT_COLUMN).to_pylist())
-    return [_SPLIT_COLUMN] if there else []
+    """The columns that say train, valid or test: they are no features, even where another split is wanted."""
+    return [name for name in table.names if name.strip().lower() == _SPLIT_COLUMN and _are_parts(table, name)]
 
 
-def _own_split(table: Columns) -> str:
-    """The split column of a table, or ``"random"`` where it has none."""
-    for column in _split_columns(table):
-        _log.warning("%s: column %r says train, valid or test, and is the split", table.path, column)
-        return column
-    return "random"
+def _are_parts(table: Columns, column: str) -> bool:
+    try:
+        return bool(part_names(table.text(column).to_pylist()))
+    except InputError:
+        return False
 
 
 def _usable_features(table: Columns, taken: set[str]) -> list[str]:

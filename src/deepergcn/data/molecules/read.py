@@ -18,7 +18,7 @@ from deepergcn.data.dataset import Dataset
 from deepergcn.data.molecules.featurize import ATOM_CATEGORIES, BOND_CATEGORIES, MoleculeGraphs
 from deepergcn.data.molecules.parse import ParsedMolecules, Progress, Skipped
 from deepergcn.data.molecules.rows import MoleculeRows, check_molecule_file, open_rows, parse_rows
-from deepergcn.data.split import FRACTIONS, column_split, part_names, random_split, scaffold_split
+from deepergcn.data.split import FRACTIONS, check_split, column_split, part_names, random_split, scaffold_split
 from deepergcn.data.storage.cache import cache_file, cached
 from deepergcn.data.storage.digest import file_digest, text_digest
 from deepergcn.data.storage.files import write_text
@@ -80,6 +80,7 @@ def read_molecules(
     columns = (targets,) if isinstance(targets, str) else tuple(targets)
     if split not in get_args(MoleculeSplit):
         raise InputError(f"split is {split!r}; expected {' or '.join(get_args(MoleculeSplit))}")
+    check_split(fractions, seed)
     check_molecule_file(path)
     digest = file_digest(path)
 
@@ -93,7 +94,7 @@ def read_molecules(
         y = read_labels(rows.table.take(found.positions), schema)
         if split_column is not None:
             with errors_in(path):
-                names = part_names(rows.table.text(split_column).to_pylist())
+                names = part_names(rows.table.text(split_column).to_pylist(), split_column)
                 readable = [names[position] for position in found.positions.tolist()]
                 parts = column_split(readable, classes=strata(y), fraction=fractions[1], seed=seed)
         elif by_scaffold:

@@ -7,11 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from deepergcn.data.storage.source_files import check_file
 from deepergcn.errors import InputError
 
 
 def file_digest(path: Path) -> str:
     """The SHA-256 of one file."""
+    check_file(path)
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

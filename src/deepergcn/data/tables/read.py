@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.split import FRACTIONS, column_split, part_names, random_split
+from deepergcn.data.split import FRACTIONS, check_split, column_split, part_names, random_split
 from deepergcn.data.storage.cache import cache_file, cached
 from deepergcn.data.storage.digest import file_digest, text_digest
 from deepergcn.data.storage.folders import data_root
@@ -74,6 +74,7 @@ def read_tables(
         seed: The seed of the random split.
         root: The folder of the cache.
     """
+    check_split(fractions, seed)
     node_file, edge_file = table_files(nodes, edges)
     labels, numbers, categories = _names(label), _names(numeric), _names(categorical)
 
@@ -88,8 +89,9 @@ def read_tables(
         node_columns = _others(node_table, taken) if features is None else _names(features)
         edge_columns = _others(edge_table, {source_column, target_column}) if len(edge_table) else ()
         edge_columns = edge_columns if edge_features is None else _names(edge_features)
+        known, both = {*node_columns, *edge_columns}, {*numbers} & {*categories}
         for name in (*numbers, *categories):
-            if name not in (*node_columns, *edge_columns) or (name in numbers and name in categories):
+            if name not in known or name in both:
                 raise InputError(f"{name!r} is named as numeric or categorical; expected a feature, in one of the two")
         in_train = np.zeros(len(node_table), dtype=bool)
         in_train[split["train"].numpy()] = True
@@ -217,5 +219,5 @@ def _split(nodes: Columns, column: str | None, y: Tensor, fractions: Sequence[fl
         return random_split(labelled(y), fractions=fractions, seed=seed)
     nodes.require([column], "split")
     with errors_in(nodes.path):
-        names = part_names(nodes.text(column).to_pylist())
+        names = part_names(nodes.text(column).to_pylist(), column)
         return column_split(names, classes=strata(y), fraction=fractions[1], seed=seed)

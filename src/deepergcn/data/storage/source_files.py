@@ -1,0 +1,34 @@
+"""Files that a user names: checked before they are opened, so that a pipe does not hang and a folder is named."""
+
+import gzip
+import stat
+import zlib
+from pathlib import Path
+
+from deepergcn.errors import InputError
+
+
+def check_file(path: Path) -> None:
+    """Check that there is a regular file of this name."""
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError, ValueError) as error:  # ValueError: a name with a NUL
+        raise InputError(f"{path}: there is no such file") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    if stat.S_ISDIR(mode):
+        raise InputError(f"{path}: is a folder; expected a file")
+    if not stat.S_ISREG(mode):
+        raise InputError(f"{path}: is a pipe or a device; expected a file")
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file, decompressed if its name ends in ``.gz``."""
+    check_file(path)
+    try:
+        content = path.read_bytes()
+        return gzip.decompress(content) if path.name.lower().endswith(".gz") else content
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (EOFError, zlib.error) as error:
+        raise InputError(f"{path}: cannot be read: it is damaged or cut short ({error})") from error
