@@ -3,18 +3,38 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from deepergcn.errors import InputError
 from deepergcn.extras import TRAIN, advice, missing
 from deepergcn.version import __version__
 
 if TYPE_CHECKING:
+    from deepergcn import data, inference, nn, ops, recipes, report, runs, studies, training
     from deepergcn.inference.predictor import load
     from deepergcn.nn.pyg.accelerate import accelerate
+    from deepergcn.runs.callbacks import Callback
     from deepergcn.training.train import train
 
-__all__ = ["__version__", "accelerate", "load", "train"]
+__all__ = [
+    "Callback",
+    "InputError",
+    "__version__",
+    "accelerate",
+    "data",
+    "inference",
+    "load",
+    "nn",
+    "ops",
+    "recipes",
+    "report",
+    "runs",
+    "studies",
+    "train",
+    "training",
+]
 
-# Each name is imported when it is first used, so that importing the package stays fast.
+# Where each name is found when it is first used, so that importing the package is fast. All others are subpackages.
 _LAZY = {
+    "Callback": "deepergcn.runs.callbacks",
     "accelerate": "deepergcn.nn.pyg.accelerate",
     "load": "deepergcn.inference.predictor",
     "train": "deepergcn.training.train",
@@ -22,11 +42,17 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        try:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        if name in _LAZY:
             return getattr(import_module(_LAZY[name]), name)
-        except ModuleNotFoundError as error:
-            if error.name is None or error.name.partition(".")[0] not in TRAIN:
-                raise
-            raise ImportError(advice(f"deepergcn.{name}", missing()), name=error.name) from error
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return import_module(f"{__name__}.{name}")
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in TRAIN:
+            raise
+        raise ImportError(advice(f"deepergcn.{name}", missing()), name=error.name) from error
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from deepergcn.cli.progress import Bar, Lines, molecule_bar, reporter
+from deepergcn.cli.progress import EpochLines, ProgressBar, molecule_bar, run_display
 from deepergcn.training.train import train
 from tests.training.small import molecule_settings, molecules
 
@@ -14,9 +14,9 @@ def test_a_bar_shows_epochs_loss_scores_and_the_best(
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "160")
-    shown = reporter()
-    assert isinstance(shown, Bar)
-    run = train("solubility", settings=molecule_settings(molecules(tmp_path)), out=tmp_path / "run", reporter=shown)
+    shown = run_display()
+    assert isinstance(shown, ProgressBar)
+    run = train("solubility", settings=molecule_settings(molecules(tmp_path)), out=tmp_path / "run", callbacks=[shown])
     summary = run.summary()
     assert summary is not None
     out = capsys.readouterr().out
@@ -28,7 +28,7 @@ def test_a_bar_shows_epochs_loss_scores_and_the_best(
 
 def test_lines_are_for_files_and_pipes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FORCE_COLOR", raising=False)
-    assert type(reporter()) is Lines
+    assert type(run_display()) is EpochLines
 
 
 def test_molecules_are_counted_on_a_terminal_only(

@@ -48,7 +48,7 @@ def test_runs_that_nobody_named_are_numbered_and_the_newest_is_resumed(deepergcn
     assert "run  runs/solubility\n" in deepergcn("train", "--epochs", 1, *small).out
     assert "run  runs/solubility-2\n" in deepergcn("train", "--epochs", 1, *small).out
     resumed = deepergcn("train", "--resume", "--epochs", 3)
-    assert "goes on after epoch 1" in resumed.out
+    assert "resumed after epoch 1" in resumed.out
     assert "run  runs/solubility-2\n" in resumed.out
     assert [row["epoch"] for row in Run.open("runs/solubility-2").metrics()] == [1, 2, 3]
 

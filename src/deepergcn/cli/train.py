@@ -79,7 +79,7 @@ def train(
     ] = False,
 ) -> None:
     """Train a deep graph network: a recipe, your own molecules, or your own tables of nodes and edges."""
-    from deepergcn.cli.progress import reporter
+    from deepergcn.cli.progress import run_display
     from deepergcn.studies.seeds import train_runs
     from deepergcn.training.distributed import is_first_process
     from deepergcn.training.signals import Interrupted
@@ -112,7 +112,7 @@ def train(
         "epochs": epochs,
         "precision": precision,
         "tensorboard": tensorboard,
-        "reporter": reporter(),
+        "callbacks": [run_display()],
     }
     try:
         if runs > 1:

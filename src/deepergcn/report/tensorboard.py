@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from deepergcn.errors import InputError
-from deepergcn.runs.callbacks import Reporter
+from deepergcn.runs.callbacks import Callback
 from deepergcn.runs.run import DYNAMIC_COLUMNS, METRIC_COLUMNS, Row, Run
 from deepergcn.runs.state import Progress
 
@@ -16,37 +16,30 @@ FOLDER = "tensorboard"
 """Where in the run directory the events are."""
 
 
-class TensorBoard(Reporter):
-    """Writes events and tells ``other`` all it hears. A resumed run takes back the events of epochs it does again."""
+class TensorBoard(Callback):
+    """Writes events into the run directory. A resumed run replaces the events of the epochs that it trains again."""
 
-    def __init__(self, other: Reporter) -> None:
+    def __init__(self) -> None:
         if find_spec("tensorboard") is None:
             raise InputError("--tensorboard: expected the package tensorboard; pip install 'deepergcn[tensorboard]'")
-        self.other = other
         self.writer: SummaryWriter | None = None
 
-    def started(self, run: Run, progress: Progress, steps: int) -> None:
+    def on_train_start(self, run: Run, progress: Progress, steps: int) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
         self.writer = SummaryWriter(str(run.path / FOLDER), purge_step=progress.epoch + 1)
-        self.other.started(run, progress, steps)
 
-    def stepped(self, epoch: int, step: int, loss: float) -> None:
-        self.other.stepped(epoch, step, loss)
-
-    def ended_epoch(self, row: Row, layers: Sequence[Row], progress: Progress) -> None:
+    def on_epoch_end(self, metrics: Row, dynamics: Sequence[Row], progress: Progress) -> None:
         if self.writer is not None:
-            self._write(self.writer, row, METRIC_COLUMNS[1:], "{name}", progress.epoch)
-            for layer in layers:
+            self._write(self.writer, metrics, METRIC_COLUMNS[1:], "{name}", progress.epoch)
+            for layer in dynamics:
                 self._write(self.writer, layer, DYNAMIC_COLUMNS[2:], f"{{name}}/layer {layer['layer']}", progress.epoch)
             self.writer.flush()
-        self.other.ended_epoch(row, layers, progress)
 
-    def left(self) -> None:
+    def on_train_end(self) -> None:
         if self.writer is not None:
             self.writer.close()
             self.writer = None
-        self.other.left()
 
     @staticmethod
     def _write(writer: "SummaryWriter", row: Row, names: Sequence[str], title: str, epoch: int) -> None:

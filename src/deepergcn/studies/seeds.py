@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
 from deepergcn.recipes.load import load_recipe
-from deepergcn.runs.callbacks import Reporter
+from deepergcn.runs.callbacks import Callback
 from deepergcn.runs.folders import newest_folder, next_folder
 from deepergcn.runs.run import Run
 from deepergcn.training.distributed import is_first_process
@@ -46,7 +46,7 @@ def train_runs(
     epochs: int | None = None,
     precision: str | None = None,
     tensorboard: bool = False,
-    reporter: Reporter | None = None,
+    callbacks: Sequence[Callback] = (),
 ) -> tuple[Path, RunsSummary]:
     """Train so many runs, with the seeds from ``seed`` or 0 on; their folder, and ``summary.json`` in it.
 
@@ -79,7 +79,7 @@ def train_runs(
                 epochs=epochs,
                 precision=precision,
                 tensorboard=tensorboard,
-                reporter=reporter,
+                callbacks=callbacks,
             )
         )
     summary = summarize(done)

@@ -1,7 +1,6 @@
 """The loop: steps, epochs, evaluation, and the state on disk after each."""
 
 import time
-from dataclasses import dataclass
 
 import torch
 from lightning_fabric import Fabric
@@ -12,7 +11,7 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from deepergcn.data.batching.batch import GraphBatch
 from deepergcn.data.dataset import Dataset
 from deepergcn.nn.networks.graph_network import GraphNetwork
-from deepergcn.runs.callbacks import Reporter
+from deepergcn.runs.callbacks import Callback
 from deepergcn.runs.log import RunLog
 from deepergcn.runs.model_file import TrainedModel, save_model
 from deepergcn.runs.network import Rescale
@@ -28,24 +27,25 @@ from deepergcn.training.signals import Interrupted, Signals
 from deepergcn.training.steps import TrainingSteps, labelled
 
 
-@dataclass(frozen=True)
-class Job:
-    """One run: what is trained, on what, and who is told."""
-
-    run: Run
-    dataset: Dataset
-    reporter: Reporter
-    signals: Signals
-
-
 class Loop:
-    """Training of one run in one process of ``fabric``."""
+    """Training of one run in one process of ``fabric``.
 
-    def __init__(self, fabric: Fabric, job: Job, model: GraphNetwork) -> None:
-        self.fabric, self.job, self.model = fabric, job, model
-        self.recipe, self.seed = job.run.recipe, job.run.info.seed
+    Args:
+        fabric: the processes and devices.
+        run: the run directory, with its recipe.
+        dataset: the dataset.
+        model: the network, with its initial weights.
+        callback: called as training proceeds.
+        signals: the signals that stop the run.
+    """
+
+    def __init__(
+        self, fabric: Fabric, run: Run, dataset: Dataset, model: GraphNetwork, callback: Callback, signals: Signals
+    ) -> None:
+        self.fabric, self.run, self.dataset, self.model = fabric, run, dataset, model
+        self.callback, self.signals = callback, signals
+        self.recipe, self.seed = run.recipe, run.info.seed
         rank, world = fabric.global_rank, fabric.world_size
-        dataset = job.dataset
         self.train_targets = dataset.y[dataset.split["train"]]
         self._fit_scale()
         self.loss = make_loss(dataset.task, self._loss_weight())
@@ -54,14 +54,14 @@ class Loop:
         parts = _evaluated_parts(dataset, self.recipe.evaluation.train)
         self.evaluation = Evaluation(dataset, self.recipe, self.seed, parts, rank, world)
         self.optimizer = make_optimizer(model, self.recipe.optimizer)
-        self.progress = load_state(job.run.path / "state", model, self.optimizer) or Progress()
-        self.log = RunLog(job.run.path, self.progress.epoch)
+        self.progress = load_state(run.path / "state", model, self.optimizer) or Progress()
+        self.log = RunLog(run.path, self.progress.epoch)
         self.wrapped, self.stepper = fabric.setup(model, self.optimizer)
 
     def fit(self) -> Summary:
         """Train to the last epoch, or until patience ends."""
         training = self.recipe.training
-        self.job.reporter.started(self.job.run, self.progress, len(self.steps))
+        self.callback.on_train_start(self.run, self.progress, len(self.steps))
         while self.progress.epoch < training.epochs and not self._out_of_patience():
             self._epoch(self.progress.epoch + 1)
         return self._summary()
@@ -75,14 +75,14 @@ class Loop:
             progress.loss_count += count
             progress.step = step + 1
             progress.seconds = time.perf_counter() - started
-            self.job.reporter.stepped(epoch, step + 1, loss)
+            self.callback.on_step_end(epoch, step + 1, loss)
             self._leave_if_asked()
         scores = self._evaluate(epoch)
         self._leave_if_asked()
         better = scores is not None and self._is_better(scores)
         if self.fabric.is_global_zero:
             if better:
-                save_model(self.job.run.model_file, TrainedModel(self.model, self.recipe, self.job.run.info, epoch))
+                save_model(self.run.model_file, TrainedModel(self.model, self.recipe, self.run.info, epoch))
             seconds = time.perf_counter() - started
             rate = self._learning_rate(epoch, len(self.steps) - 1)
             row, layers = self.log.write(
@@ -95,8 +95,8 @@ class Loop:
             since_best=0 if better else progress.since_best + (scores is not None),
         )
         if self.fabric.is_global_zero:
-            save_state(self.job.run.path / "state", self.progress, self.model, self.optimizer)
-            self.job.reporter.ended_epoch(row, layers, self.progress)
+            save_state(self.run.path / "state", self.progress, self.model, self.optimizer)
+            self.callback.on_epoch_end(row, layers, self.progress)
 
     def _step(self, epoch: int, step: int, batches: list[GraphBatch]) -> tuple[float, int]:
         """One step of the optimizer; the loss over the batches of all processes, and the number of its labels."""
@@ -155,12 +155,12 @@ class Loop:
         return patience is not None and self.progress.since_best >= patience
 
     def _leave_if_asked(self) -> None:
-        number = int(self._over_processes(self.job.signals.received, ReduceOp.MAX))
+        number = int(self._over_processes(self.signals.received, ReduceOp.MAX))
         if not number:
             return
         if self.fabric.is_global_zero:
-            save_state(self.job.run.path / "state", self.progress, self.model, self.optimizer)
-        raise Interrupted(number, self.job.run.path, self.progress.epoch, self.progress.step)
+            save_state(self.run.path / "state", self.progress, self.model, self.optimizer)
+        raise Interrupted(number, self.run.path, self.progress.epoch, self.progress.step)
 
     def _over_processes(self, value: float, operation: ReduceOp.RedOpType = ReduceOp.SUM) -> float:
         if self.fabric.world_size == 1:
@@ -175,9 +175,9 @@ class Loop:
                 module.fit(self.train_targets)
 
     def _loss_weight(self) -> Tensor | None:
-        regression = self.job.dataset.task.kind == "regression"
+        regression = self.dataset.task.kind == "regression"
         balance = self.recipe.loss.balance or regression
-        return balanced_weight(self.job.dataset.task, self.train_targets) if balance else None
+        return balanced_weight(self.dataset.task, self.train_targets) if balance else None
 
     def _summary(self) -> Summary:
         best = self.progress.best
@@ -185,13 +185,13 @@ class Loop:
         return Summary(
             recipe=self.recipe.name,
             seed=self.seed,
-            metric=self.job.dataset.task.metric,
+            metric=self.dataset.task.metric,
             epochs=self.progress.epoch,
             best_epoch=best.epoch,
             train_score=best.train_score,
             valid_score=best.valid_score,
             test_score=best.test_score,
-            parameters=self.job.run.info.parameters,
+            parameters=self.run.info.parameters,
             seconds=self.progress.total_seconds,
         )
 

@@ -14,7 +14,7 @@ from deepergcn.errors import InputError
 from deepergcn.recipes.load import load_recipe
 from deepergcn.report.plots import write_plots
 from deepergcn.report.tensorboard import TensorBoard
-from deepergcn.runs.callbacks import Reporter
+from deepergcn.runs.callbacks import Callback, Callbacks
 from deepergcn.runs.dataset import load_data
 from deepergcn.runs.folders import newest_folder, next_folder
 from deepergcn.runs.lock import locked
@@ -23,7 +23,7 @@ from deepergcn.runs.run import Run, Summary
 from deepergcn.runs.sample import write_sample
 from deepergcn.training.batch_norm import synchronize
 from deepergcn.training.distributed import launch, make_fabric, under_torchrun
-from deepergcn.training.loop import Job, Loop
+from deepergcn.training.loop import Loop
 from deepergcn.training.prepare import Plan, planned_recipe, prepare
 from deepergcn.training.seeds import seed_torch
 from deepergcn.training.signals import Interrupted, Signals
@@ -45,7 +45,7 @@ def train(
     epochs: int | None = None,
     precision: str | None = None,
     tensorboard: bool = False,
-    reporter: Reporter | None = None,
+    callbacks: Sequence[Callback] = (),
 ) -> Run:
     """Train a recipe; the run directory that comes of it.
 
@@ -62,13 +62,11 @@ def train(
         epochs: instead of the recipe's; more than before where a run is resumed.
         precision: ``"32"`` or ``"bf16"``, instead of the recipe's.
         tensorboard: write TensorBoard events into the run directory too.
-        reporter: who is told how the run goes on.
+        callbacks: called as the run proceeds, see :class:`Callback`.
 
     A run that is stopped by SIGTERM or SIGINT saves its state and raises :class:`Interrupted`.
     """
-    reporter = reporter or Reporter()
-    if tensorboard:
-        reporter = TensorBoard(reporter)
+    callback = Callbacks((*callbacks, TensorBoard()) if tensorboard else callbacks)
     changes = (*_source(data), *settings, *(() if precision is None else (f"training.precision={precision}",)))
     if out is not None:
         folder = Path(out)
@@ -83,32 +81,32 @@ def train(
     fabric = make_fabric(devices, machines, planned_recipe(plan, DEFAULT).training.precision)
     with ExitStack() as held:
         if under_torchrun():
-            result = launch(fabric, _work_of_torchrun, plan, reporter)
+            result = launch(fabric, _work_of_torchrun, plan, callback)
         else:
             held.enter_context(locked(folder))
             dataset = prepare(plan, DEFAULT, devices)
             if devices > 1:
                 held.enter_context(Signals().watched())
-            result = launch(fabric, _work, folder, dataset if devices == 1 else None, reporter)
+            result = launch(fabric, _work, folder, dataset if devices == 1 else None, callback)
     if isinstance(result, Interrupted):
         raise result
     return Run.open(folder)
 
 
-def _work_of_torchrun(fabric: Fabric, plan: Plan, reporter: Reporter) -> Summary | Interrupted:
+def _work_of_torchrun(fabric: Fabric, plan: Plan, callback: Callback) -> Summary | Interrupted:
     """The work of one process that torchrun has started; the first prepares the run directory for all."""
     if not fabric.is_global_zero:
         fabric.barrier()
-        return _work(fabric, plan.folder, None, reporter)
+        return _work(fabric, plan.folder, None, callback)
     with locked(plan.folder):
         dataset = prepare(plan, DEFAULT, fabric.world_size)
         fabric.barrier()
-        return _work(fabric, plan.folder, dataset, reporter)
+        return _work(fabric, plan.folder, dataset, callback)
 
 
-def _work(fabric: Fabric, folder: Path, dataset: Dataset | None, reporter: Reporter) -> Summary | Interrupted:
+def _work(fabric: Fabric, folder: Path, dataset: Dataset | None, callback: Callback) -> Summary | Interrupted:
     """The work of one process: train, and in the first write down how the run ended."""
-    reporter = reporter if fabric.is_global_zero else Reporter()
+    callback = callback if fabric.is_global_zero else Callback()
     with Signals().watched() as signals:
         try:
             run = Run.open(folder)
@@ -117,11 +115,11 @@ def _work(fabric: Fabric, folder: Path, dataset: Dataset | None, reporter: Repor
             model = build_model(run.recipe, run.info.inputs)
             if fabric.world_size > 1:
                 synchronize(model)
-            summary = Loop(fabric, Job(run, dataset, reporter, signals), model).fit()
+            summary = Loop(fabric, run, dataset, model, callback, signals).fit()
         except Interrupted as interrupted:
             return interrupted
         finally:
-            reporter.left()
+            callback.on_train_end()
         if fabric.is_global_zero:
             write_text(folder / "summary.json", summary.model_dump_json(indent=1) + "\n")
             write_plots(run)
