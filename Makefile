@@ -3,41 +3,55 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+LOCK := requirements.lock
+LOCK_VENV := build/lock-venv
 
-.PHONY: help install train test lint bench clean
+.PHONY: help install train test lint coverage hooks lock bench clean
 
-help:
-	@echo "make train    install, then train the default network on molecules, in about two minutes"
-	@echo "make test     install, lint, type-check, check the import contracts, run the tests"
-	@echo "make lint     install, then lint, types and import contracts only"
-	@echo "make bench    install, then measure speed and memory beside PyTorch Geometric: an hour, on an idle machine"
-	@echo "make install  install the package and its tools into $(VENV)"
-	@echo "make clean    remove $(VENV) and every cache"
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s%s\n", $$1, $$2 }' Makefile
 
-install: $(READY)
+install: $(READY) ## install the package and its tools into .venv, every version as tested
 
 # torch comes first: what depends on it then finds the pinned version and brings no other.
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml $(LOCK)
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
 		{ echo "deepergcn needs Python 3.11, 3.12 or 3.13; set PYTHON=/path/to/it" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --constraint $(LOCK) torch
+	$(BIN)/python -m pip install --quiet --constraint $(LOCK) --editable '.[dev]'
 	@touch $(READY)
 
-train: $(READY)
+train: $(READY) ## install, then train the default network on molecules, in about two minutes
 	$(BIN)/deepergcn train
 
-lint: $(READY)
+test: lint ## install, lint, type-check, check the import contracts, run the tests
+	$(BIN)/pytest --numprocesses 2
+
+lint: $(READY) ## install, then lint, types and import contracts only
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint
-	$(BIN)/pytest --numprocesses 2
+coverage: $(READY) ## run the tests and show which lines and branches of each file they never reach
+	$(BIN)/pytest --numprocesses 2 --cov
 
-bench: $(READY)
+hooks: $(READY) ## let git run the linters on every commit
+	$(BIN)/pre-commit install
+
+lock: ## write requirements.lock: what constraints.txt brings into a fresh environment
+	rm -rf $(LOCK_VENV)
+	$(PYTHON) -m venv $(LOCK_VENV)
+	$(LOCK_VENV)/bin/python -m pip install --quiet --constraint constraints.txt torch
+	$(LOCK_VENV)/bin/python -m pip install --quiet --constraint constraints.txt '.[dev]'
+	$(LOCK_VENV)/bin/python -m pip list --format freeze | sed -E '/^(deepergcn|pip)==/d; s/[+].*//' > $(LOCK_VENV)/all
+	{ echo '# Every package of .venv, as tested. Written by "make lock" from constraints.txt; do not edit.'; \
+		grep '^torch==' $(LOCK_VENV)/all; grep -v '^torch==' $(LOCK_VENV)/all; } > $(LOCK_VENV)/lock
+	mv $(LOCK_VENV)/lock $(LOCK)
+	rm -rf $(LOCK_VENV)
+
+bench: $(READY) ## install, then measure speed and memory beside PyTorch Geometric: an hour, on an idle machine
 	$(BIN)/python -m benchmarks.aggregation_arxiv
 	$(BIN)/python -m benchmarks.aggregation_proteins
 	$(BIN)/python -m benchmarks.step_molhiv
@@ -48,6 +62,6 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.whole_steps proteins
 	$(BIN)/python -m benchmarks.whole_steps arxiv
 
-clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+clean: ## remove .venv and every cache
+	rm -rf $(VENV) build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
