@@ -31,7 +31,7 @@ def edge_tensors(kind: str, num_edges: int, channels: int) -> list[Tensor]:
 
 
 @pytest.mark.parametrize("kind", ["none", "dense", "table", "affine"])
-@pytest.mark.parametrize("name", ["softmax", "power_mean", "extremum", "total"])
+@pytest.mark.parametrize("name", ["softmax", "power_mean", "extremum", "sum_mean"])
 def test_opcheck_of_aggregations(name: str, kind: str) -> None:
     torch.manual_seed(0)
     adjacency = ops.Adjacency.from_edge_index(torch.randint(6, (2, 15)), 6)

@@ -4,6 +4,7 @@ from importlib.util import find_spec
 
 from deepergcn.ops.adjacency import Adjacency, as_adjacency
 from deepergcn.ops.edge import Affine, Dense, EdgeTerm, Table
+from deepergcn.ops.path import plain_path
 
 if find_spec("numba"):
     from deepergcn.ops.extremum import max, min
@@ -23,6 +24,7 @@ __all__ = [
     "max",
     "mean",
     "min",
+    "plain_path",
     "power_mean",
     "softmax",
     "sum",

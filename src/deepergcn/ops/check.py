@@ -8,6 +8,7 @@ from torch import Tensor
 from deepergcn.errors import InputError
 from deepergcn.ops.adjacency import Adjacency
 from deepergcn.ops.edge import Affine, Dense, EdgeTerm, Table
+from deepergcn.ops.path import is_traced
 
 Parameter = float | Tensor
 """beta, p or y: a number, a scalar tensor, or one value a channel."""
@@ -65,10 +66,15 @@ def check_parameter(name: str, value: Parameter, channels: int) -> None:
                 f"{name}: expected a number, a scalar tensor or one value for each of the {channels} channels, "
                 f"got {value.dtype} {list(value.shape)}"
             )
-        if not torch.compiler.is_compiling() and value.device.type == "cpu" and not _is_finite(value.detach()):
+        if _is_readable(value) and not _is_finite(value.detach()):
             raise InputError(f"{name}: expected finite values, got {value.detach().tolist()}")
     elif not math.isfinite(value):
         raise InputError(f"{name}: expected a finite number, got {value}")
+
+
+def _is_readable(value: Tensor) -> bool:
+    """Whether the numbers of ``value`` can be looked at without waiting for a device and outside of any tracing."""
+    return value.device.type == "cpu" and not torch.compiler.is_compiling() and not is_traced()
 
 
 def _is_finite(value: Tensor) -> bool:

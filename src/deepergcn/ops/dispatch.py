@@ -8,12 +8,13 @@ from deepergcn.ops.check import Parameter, check_inputs, check_parameter
 from deepergcn.ops.edge import Affine, Dense, EdgeTerm, Table
 from deepergcn.ops.kernels.cpu.intrinsics import MOST_FEATURES, WIDEST
 from deepergcn.ops.operator import Aggregate
+from deepergcn.ops.path import on_plain_path
 from deepergcn.ops.scaling import scale_by_degree
 
 
 def has_kernels(x: Tensor) -> bool:
     """Whether the CPU kernels can work on ``x``."""
-    return x.device.type == "cpu"
+    return x.device.type == "cpu" and not on_plain_path()
 
 
 def aggregate(

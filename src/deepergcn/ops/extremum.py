@@ -82,4 +82,10 @@ def _shapes(
     return [x.new_empty(graph[0].shape[0] - 1, x.shape[1]) for _ in range(2)]
 
 
-_operator = register("extremum", _forward, _backward, _shapes)
+def _definition(
+    x: Tensor, adjacency: Adjacency, edge: EdgeTerm | None, unused: Tensor, eps: float | None, smallest: bool
+) -> Tensor:
+    return (reference.min if smallest else reference.max)(x, adjacency, edge, eps=eps)
+
+
+_operator = register("extremum", _forward, _backward, _shapes, _definition)

@@ -10,11 +10,13 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from deepergcn.ops.cpu import Array, array, even_chunks
 from deepergcn.ops.kernels.cpu import norm_relu_dropout as kernels
 from deepergcn.ops.kernels.cpu.intrinsics import WIDEST
-from deepergcn.ops.operator import is_eager
+from deepergcn.ops.operator import gradients_of, is_eager, needs_definition
+from deepergcn.ops.path import on_plain_path
 
 Statistics = Literal["none", "row", "batch", "given"]
 """What is normalized by: nothing, each row's moments (layer norm), the batch's (batch norm), or given moments."""
@@ -23,8 +25,10 @@ _quietly = np.errstate(all="ignore")  # what is not finite is for the caller to 
 
 
 def fits(x: Tensor) -> bool:
-    """Whether the operator takes ``x``: [nodes, channels] on a CPU."""
-    return x.device.type == "cpu" and x.dim() == 2 and 0 < x.shape[1] <= WIDEST and x.is_floating_point()
+    """Whether the operator takes ``x``: [nodes, channels] on a CPU, outside of the plain path."""
+    if x.device.type != "cpu" or x.dim() != 2 or not x.is_floating_point():
+        return False
+    return 0 < x.shape[1] <= WIDEST and not on_plain_path()
 
 
 def norm_relu_dropout(
@@ -50,12 +54,43 @@ def norm_relu_dropout(
         mean, variance: [channels], the given moments.
     """
     dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
-    numbers = (None if t is None else t.to(dtype) for t in (weight, bias, mean, variance))
+    scale, shift, centre, spread = (None if t is None else t.to(dtype) for t in (weight, bias, mean, variance))
+    if on_plain_path():
+        mask = F.dropout(torch.ones_like(x, dtype=dtype), dropout) if dropout > 0 else None
+        out, mean, variance = _define(x.to(dtype), scale, shift, centre, spread, mask, statistics, eps, relu)
+        return out.to(x.dtype), mean.detach(), variance.detach()
     seed = torch.randint(2**63 - 1, ()) if dropout > 0 else None
-    arguments = (x.to(dtype), *numbers, seed, statistics, eps, relu, dropout)
+    arguments = (x.to(dtype), scale, shift, centre, spread, seed, statistics, eps, relu, dropout)
     run: Any = _Eager.apply if is_eager(x) else _operator
     out, mean, variance = run(*arguments)
     return out.to(x.dtype), mean, variance
+
+
+def _define(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor | None,
+    variance: Tensor | None,
+    mask: Tensor | None,
+    statistics: str,
+    eps: float,
+    relu: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The definition in PyTorch's own operators; ``mask`` is 0 or 1 / (1 - dropout) for every element of x."""
+    centre = x.new_zeros(x.shape[1]) if mean is None else mean
+    spread = x.new_ones(x.shape[1]) if variance is None else variance
+    h = x
+    if statistics == "row":
+        h = F.layer_norm(x, x.shape[1:], eps=eps)
+    elif statistics != "none":
+        if statistics == "batch":
+            centre, spread = x.mean(dim=0), x.var(dim=0, correction=0)
+        h = (x - centre) * torch.rsqrt(spread + eps)
+    h = h if weight is None else h * weight
+    h = h if bias is None else h + bias
+    h = h.relu() if relu else h
+    return (h if mask is None else h * mask), centre, spread
 
 
 @_quietly
@@ -192,11 +227,37 @@ def _remember(ctx: Any, inputs: Sequence[Any], output: tuple[Tensor, Tensor, Ten
 def _differentiate(ctx: Any, g: Tensor | None, *moments: Tensor | None) -> tuple[Tensor | None, ...]:
     if g is None:
         return (None,) * 10
-    backward = _backward if is_eager(g) else _backward_operator
     saved = ctx.saved_tensors
+    if needs_definition():
+        return *_by_definition(g, *saved, *ctx.options), *(None,) * 7
+    backward = _backward if is_eager(g) else _backward_operator
     dx, dweight, dbias = backward(g.contiguous(), *saved, *ctx.options)
     _, weight, bias, *_ = saved
     return dx, None if weight is None else dweight, None if bias is None else dbias, *(None,) * 7
+
+
+def _by_definition(
+    g: Tensor,
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor,
+    variance: Tensor,
+    seed: Tensor | None,
+    statistics: str,
+    eps: float,
+    relu: bool,
+    dropout: float,
+) -> list[Tensor | None]:
+    """The gradients of x, weight and bias, themselves differentiable, for the mask that forward drew."""
+    with torch.no_grad():
+        ones = torch.ones_like(x)
+        mask = None if seed is None else _operator(ones, None, None, None, None, seed, "none", eps, False, dropout)[0]
+
+    def function(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+        return _define(x, weight, bias, mean, variance, mask, statistics, eps, relu)[0]
+
+    return gradients_of(function, (x, weight, bias), g)
 
 
 _operator.register_autograd(_differentiate, setup_context=_remember)

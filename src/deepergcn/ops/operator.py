@@ -15,6 +15,9 @@ what is learnable in the edge term, and of the parameter.
 
 Outside torch.compile the same two functions run under a plain ``autograd.Function``: a small graph, such as a batch of
 molecules, would spend as long in the operators' bookkeeping as in its kernels.
+
+The kernels know first derivatives alone. Where backward is itself to be differentiated (``create_graph=True``) or
+vectorized over, it goes through the definition, which is made of PyTorch's own operators.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,17 +26,25 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from deepergcn.ops.adjacency import Adjacency
+from deepergcn.ops.edge import Affine, Dense, EdgeTerm, Table
+from deepergcn.ops.path import is_vectorized_backward, under_transform
+
 Tensors = Sequence[Tensor]
 Forward = Callable[[Tensor, Tensor, Tensors, Tensors, float | None, bool], list[Tensor]]
 Aggregate = Callable[[Tensor, Tensor, Tensors, Tensors, float | None, bool], Tensor]
+Definition = Callable[[Tensor, Adjacency, EdgeTerm | None, Tensor, float | None, bool], Tensor]
 Gradients = tuple[Tensor, list[Tensor], Tensor]
 Backward = Callable[[Tensor, Tensor, Tensor, Tensors, Tensors, float | None, bool, Tensors], Gradients]
 
 _INPUTS = "Tensor x, Tensor parameter, Tensor[] graph, Tensor[] edge, float? eps, bool option"
 
 
-def register(name: str, forward: Forward, backward: Backward, shapes: Forward) -> Aggregate:
-    """Register ``deepergcn::name`` and its backward; ``shapes`` gives empty tensors of forward's shapes."""
+def register(name: str, forward: Forward, backward: Backward, shapes: Forward, definition: Definition) -> Aggregate:
+    """Register ``deepergcn::name`` and its backward; ``shapes`` gives empty tensors of forward's shapes.
+
+    ``definition`` is the same aggregation in PyTorch's own operators, of (x, adjacency, edge, parameter, eps, option).
+    """
     library = torch.library
     forward_op = library.custom_op(
         f"deepergcn::{name}", forward, mutates_args=(), device_types="cpu", schema=f"({_INPUTS}) -> Tensor[]"
@@ -53,18 +64,23 @@ def register(name: str, forward: Forward, backward: Backward, shapes: Forward) -
         graph, edge, kept = rest[:6], rest[6 : 6 + ctx.edge_length], rest[6 + ctx.edge_length :]
         if grads[0] is None:
             return None, None, [None] * 6, [None] * ctx.edge_length, None, None
+        if needs_definition():
+            call = (graph, ctx.eps, ctx.option)
+            dx, dparameter, *d_edge = _by_definition(definition, grads[0], x, parameter, edge, *call)
+            return dx, dparameter, [None] * 6, d_edge, None, None
         arguments = (grads[0].contiguous(), x, parameter, graph, edge, ctx.eps, ctx.option, kept)
         dx, learnable, dparameter = backward_op(*arguments)
         return dx, dparameter, [None] * 6, _edge_gradients(ctx.edge_length, learnable), None, None
 
     forward_op.register_autograd(differentiate, setup_context=_remember)
+    functions = (forward, backward, definition)
 
     def aggregate(
         x: Tensor, parameter: Tensor, graph: Tensors, edge: Tensors, eps: float | None, option: bool
     ) -> Tensor:
         out: Tensor
         if is_eager(x):
-            out = _Eager.apply(forward, backward, graph, eps, option, x, parameter, *edge)  # type: ignore[no-untyped-call]
+            out = _Eager.apply(functions, graph, eps, option, x, parameter, *edge)  # type: ignore[no-untyped-call]
         else:
             out = forward_op(x, parameter, graph, edge, eps, option)[0]
         return out
@@ -83,8 +99,7 @@ class _Eager(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
-        forward: Forward,
-        backward: Backward,
+        functions: tuple[Forward, Backward, Definition],
         graph: Tensors,
         eps: float | None,
         option: bool,
@@ -92,19 +107,79 @@ class _Eager(torch.autograd.Function):
         parameter: Tensor,
         *edge: Tensor,
     ) -> Tensor:
-        parameter = parameter.contiguous()  # a number for all channels is written out once
-        out, *kept = forward(x, parameter, graph, edge, eps, option)
-        ctx.backward, ctx.graph, ctx.eps, ctx.option, ctx.edge_length = backward, graph, eps, option, len(edge)
-        ctx.save_for_backward(x, parameter, *edge, out, *kept)
+        written_out = parameter.contiguous()  # a number for all channels is written out once
+        out, *kept = functions[0](x, written_out, graph, edge, eps, option)
+        ctx.functions, ctx.graph, ctx.eps, ctx.option, ctx.edge_length = functions, graph, eps, option, len(edge)
+        ctx.save_for_backward(x, parameter, written_out, *edge, out, *kept)
         return out
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
-        x, parameter, *rest = ctx.saved_tensors
+        x, parameter, written_out, *rest = ctx.saved_tensors
         edge, kept = rest[: ctx.edge_length], rest[ctx.edge_length :]
-        arguments = (grads[0].contiguous(), x, parameter, ctx.graph, edge, ctx.eps, ctx.option, kept)
-        dx, learnable, dparameter = ctx.backward(*arguments)
-        return *[None] * 5, dx, dparameter, *_edge_gradients(ctx.edge_length, learnable)
+        _, backward, definition = ctx.functions
+        if needs_definition():
+            call = (ctx.graph, ctx.eps, ctx.option)
+            return *[None] * 4, *_by_definition(definition, grads[0], x, parameter, edge, *call)
+        arguments = (grads[0].contiguous(), x, written_out, ctx.graph, edge, ctx.eps, ctx.option, kept)
+        dx, learnable, dparameter = backward(*arguments)
+        return *[None] * 4, dx, dparameter, *_edge_gradients(ctx.edge_length, learnable)
+
+
+def needs_definition() -> bool:
+    """Whether a backward must be made of differentiable operators: its graph is asked for, or it is vectorized over."""
+    if torch.is_grad_enabled() or under_transform():
+        return True
+    return not torch.compiler.is_compiling() and is_vectorized_backward()
+
+
+def gradients_of(
+    function: Callable[..., Tensor], inputs: Sequence[Tensor | None], gradient: Tensor
+) -> list[Tensor | None]:
+    """The gradients of ``function(*inputs)`` in every input that requires one, themselves differentiable where asked.
+
+    Each input is taken through a view of its own: one that was computed from another must not lead to it.
+    """
+    create_graph = torch.is_grad_enabled()
+    with torch.enable_grad():
+        own = [t.view_as(t) if t is not None and t.requires_grad else t for t in inputs]
+        wanted = [t for t in own if t is not None and t.requires_grad]
+        out = function(*own)
+        found = torch.autograd.grad(
+            out, wanted, gradient, create_graph=create_graph, allow_unused=True, materialize_grads=True
+        )
+    rest = iter(found)
+    return [next(rest) if t is not None and t.requires_grad else None for t in own]
+
+
+def _by_definition(
+    definition: Definition,
+    gradient: Tensor,
+    x: Tensor,
+    parameter: Tensor,
+    edge: Tensors,
+    graph: Tensors,
+    eps: float | None,
+    option: bool,
+) -> list[Tensor | None]:
+    """The gradients of x, the parameter and every tensor of the edge term."""
+
+    def function(x: Tensor, parameter: Tensor, *edge: Tensor) -> Tensor:
+        adjacency = Adjacency(x.shape[0], graph[0].shape[0] - 1, *graph)
+        return definition(x, adjacency, _edge_term(edge), parameter, eps, option)
+
+    return gradients_of(function, (x, parameter, *edge), gradient)
+
+
+def _edge_term(edge: Tensors) -> EdgeTerm | None:
+    match tuple(edge):
+        case (features,):
+            return Dense(features)
+        case (codes, table):
+            return Table(codes, table)
+        case (features, weight, bias):
+            return Affine(features, weight, bias)
+    return None
 
 
 def _remember(ctx: Any, inputs: Any, output: Any) -> None:

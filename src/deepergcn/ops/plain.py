@@ -13,6 +13,7 @@ from deepergcn.ops import reference
 from deepergcn.ops.adjacency import Adjacency
 from deepergcn.ops.check import Parameter, check_inputs, check_parameter
 from deepergcn.ops.edge import EdgeTerm
+from deepergcn.ops.path import on_plain_path
 from deepergcn.ops.reference import EPS, max, min, power_mean
 from deepergcn.ops.scaling import scale_by_degree
 
@@ -31,7 +32,7 @@ def sum(
     eps: float | None = EPS,
 ) -> Tensor:
     """``reference.sum``."""
-    if edge is not None:
+    if edge is not None or not _is_eager(x):
         return reference.sum(x, adjacency, edge, y=y, eps=eps)
     check_inputs(x, adjacency, edge, eps)
     return scale_by_degree(_add(_node_messages(x, eps), adjacency), adjacency, y).to(x.dtype)
@@ -46,7 +47,7 @@ def mean(
     eps: float | None = EPS,
 ) -> Tensor:
     """``reference.mean``."""
-    if edge is not None:
+    if edge is not None or not _is_eager(x):
         return reference.mean(x, adjacency, edge, y=y, eps=eps)
     check_inputs(x, adjacency, edge, eps)
     added = _add(_node_messages(x, eps), adjacency)
@@ -69,7 +70,7 @@ def softmax(
     check_inputs(x, adjacency, edge, eps)
     m = _node_messages(x, eps)
     beta_ = torch.as_tensor(beta, dtype=m.dtype, device=m.device)
-    if edge is not None or not _one_shift_serves(m, beta_):
+    if edge is not None or not _is_eager(x) or not _one_shift_serves(m, beta_):
         return reference.softmax(x, adjacency, edge, beta=beta, y=y, semi_gradient=semi_gradient, eps=eps)
     shift = torch.where(beta_ >= 0, m.amax(dim=0), m.amin(dim=0)).detach()
     e = torch.exp(beta_.double() * (m.double() - shift)).to(m.dtype)
@@ -78,6 +79,11 @@ def softmax(
     total, weighted = _add(torch.cat([e, e * m], dim=1), adjacency).chunk(2, dim=1)
     out = weighted / torch.where(total > 0, total, 1.0)
     return scale_by_degree(out, adjacency, y).to(x.dtype)
+
+
+def _is_eager(x: Tensor) -> bool:
+    """Whether ``x`` has numbers that can be looked at, and sparse products serve: nothing is traced or transformed."""
+    return x.device.type != "meta" and not torch.compiler.is_compiling() and not on_plain_path()
 
 
 def _node_messages(x: Tensor, eps: float | None) -> Tensor:

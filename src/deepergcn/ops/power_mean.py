@@ -155,4 +155,10 @@ def _shapes(x: Tensor, p: Tensor, graph: Tensors, edge: Tensors, eps: float | No
     return [*for_targets, x.new_empty(channels, dtype=torch.float64)]
 
 
-_operator = register("power_mean", _forward, _backward, _shapes)
+def _definition(
+    x: Tensor, adjacency: Adjacency, edge: EdgeTerm | None, p: Tensor, eps: float | None, learn: bool
+) -> Tensor:
+    return reference.power_mean(x, adjacency, edge, p=p, eps=eps)
+
+
+_operator = register("power_mean", _forward, _backward, _shapes, _definition)

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from deepergcn.ops import plain
+from deepergcn.ops import plain, reference
 from deepergcn.ops.adjacency import Adjacency
 from deepergcn.ops.check import Parameter, check_parameter
 from deepergcn.ops.cpu import Array, array, chunk_count, edge_arrays, floor_and_eps, run_backward
@@ -141,4 +141,10 @@ def _shapes(
     return [*for_targets, x.new_empty(x.shape[1], dtype=torch.float64)]
 
 
-_operator = register("softmax", _forward, _backward, _shapes)
+def _definition(
+    x: Tensor, adjacency: Adjacency, edge: EdgeTerm | None, beta: Tensor, eps: float | None, semi_gradient: bool
+) -> Tensor:
+    return reference.softmax(x, adjacency, edge, beta=beta, eps=eps, semi_gradient=semi_gradient)
+
+
+_operator = register("softmax", _forward, _backward, _shapes, _definition)

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from deepergcn.ops import plain
+from deepergcn.ops import plain, reference
 from deepergcn.ops.adjacency import Adjacency
 from deepergcn.ops.check import Parameter
 from deepergcn.ops.cpu import array, chunk_count, edge_arrays, floor_and_eps, run_backward
@@ -83,4 +83,10 @@ def _shapes(x: Tensor, unused: Tensor, graph: Tensors, edge: Tensors, eps: float
     return [x.new_empty(graph[0].shape[0] - 1, x.shape[1])]
 
 
-_operator = register("total", _forward, _backward, _shapes)
+def _definition(
+    x: Tensor, adjacency: Adjacency, edge: EdgeTerm | None, unused: Tensor, eps: float | None, average: bool
+) -> Tensor:
+    return (reference.mean if average else reference.sum)(x, adjacency, edge, eps=eps)
+
+
+_operator = register("sum_mean", _forward, _backward, _shapes, _definition)
