@@ -1,0 +1,135 @@
+"""``deepergcn reproduce``: the paper's tables and figures, one command each."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from deepergcn.cli.table import print_table
+from deepergcn.errors import InputError
+
+if TYPE_CHECKING:
+    from deepergcn.studies.reproduce import Plan
+
+Text = str | None
+
+
+def reproduce(
+    study: Annotated[
+        Text, typer.Argument(metavar="STUDY", help="A study's name or YAML file; lists them if none.")
+    ] = None,
+    data: Annotated[
+        Text,
+        typer.Option("--data", help="The dataset instead of the paper's: a name or a path; sizes are fitted to it."),
+    ] = None,
+    recipe: Annotated[Text, typer.Option("--recipe", help="The recipe instead of the study's.")] = None,
+    layers: Annotated[Text, typer.Option("--layers", metavar="N,N", help="Only these depths, or others.")] = None,
+    rows: Annotated[Text, typer.Option("--rows", metavar="NAME,NAME", help="Only these tasks.")] = None,
+    columns: Annotated[Text, typer.Option("--columns", metavar="NAME,NAME", help="Only these columns.")] = None,
+    epochs: Annotated[int | None, typer.Option("--epochs", help="Instead of the recipe's.", min=1)] = None,
+    seeds: Annotated[int | None, typer.Option("--seeds", help="Number of seeds, from 0.", min=1)] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of every cell.")
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", help="Number of processes, with one thread each; one per core if none.", min=1),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder of the study; studies/STUDY if none.")] = None,
+    reuse: Annotated[
+        list[Path] | None,
+        typer.Option("--reuse", metavar="DIR", help="Copy finished runs with the same recipe and seed from here."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List the cells with the time each will take, measured on one step.")
+    ] = False,
+) -> None:
+    """Reproduce a table or figure of the paper; finished cells are kept and stopped ones resumed."""
+    from deepergcn.studies.cells import Grid
+    from deepergcn.studies.reproduce import available_cores, make_plan, reuse_runs
+    from deepergcn.studies.schema import load_study
+
+    if study is None:
+        _list()
+        return
+    grid = Grid(
+        layers=None if layers is None else _numbers(layers),
+        rows=None if rows is None else rows.split(","),
+        columns=None if columns is None else columns.split(","),
+        seeds=seeds,
+        epochs=epochs,
+        settings=tuple(settings or ()),
+    )
+    plan = make_plan(load_study(study), grid, recipe=recipe, data=data, out=out)
+    jobs = jobs or available_cores()
+    table = plan.table
+    typer.echo(f"{table.name}: {table.title}; recipe {table.recipe} on {table.dataset}, {len(plan.cells)} cells")
+    for sentence in table.fitted:
+        typer.echo(f"fitted: {sentence}")
+    if dry_run:
+        _dry_run(plan, jobs)
+        return
+    if reuse:
+        typer.echo(f"reused: {reuse_runs(plan, reuse)} finished runs")
+    _run(plan, jobs)
+
+
+def _run(plan: "Plan", jobs: int) -> None:
+    from deepergcn.cli.study_progress import study_progress
+    from deepergcn.studies.pool import Stopped
+    from deepergcn.studies.reproduce import reproduce as run_plan
+
+    todo = plan.unfinished()
+    typer.echo(f"{len(plan.cells) - len(todo)} finished, {len(todo)} to train, {jobs} at a time, in {plan.folder}")
+    try:
+        with study_progress(todo) as shown:
+            table = run_plan(plan, jobs, watcher=shown.changed, look=shown.look)
+    except Stopped as stopped:
+        typer.echo("stopped; all is saved, and the same command goes on", err=True)
+        raise typer.Exit(128 + stopped.number) from None
+    asked = {(cell.row.name, cell.column.name, cell.seed) for cell in plan.cells}
+    failed = [run for run in table.runs if run.state == "failed" and run.key in asked]
+    for run in failed:
+        typer.echo(f"failed: {run.folder}: {run.reason}", err=True)
+    typer.echo(f"study {plan.folder}: {len(plan.cells) - len(failed)} of {len(plan.cells)} cells finished")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _dry_run(plan: "Plan", jobs: int) -> None:
+    """The cells, and how long each will take with one thread."""
+    from deepergcn.studies.estimate import estimate_cells
+
+    todo = plan.unfinished()
+    seconds = estimate_cells(todo)
+    cells = (
+        (cell.name, str(cell.recipe.training.epochs), _duration(seconds[cell.name]) if cell in todo else "finished")
+        for cell in plan.cells
+    )
+    print_table(("cell", "epochs", "time"), cells, right=["epochs", "time"])
+    total = sum(seconds.values())
+    typer.echo(f"{len(todo)} cells to train: {_duration(total)} in one process, {_duration(total / jobs)} in {jobs}")
+
+
+def _list() -> None:
+    from deepergcn.studies.schema import load_study, study_names
+
+    rows = []
+    for name in study_names():
+        study = load_study(name)
+        labels = ", ".join(row.label for row in study.rows()) + (" layers" if study.layers else "")
+        rows.append((name, study.title, labels, str(len(study.rows()) * len(study.columns) * study.seeds)))
+    print_table(("study", "what", "rows", "runs"), rows, right=["runs"])
+    typer.echo("deepergcn reproduce STUDY runs one; --dry-run says how long it takes")
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(number) for number in text.split(",")]
+    except ValueError as error:
+        raise InputError(f"--layers is {text}; expected numbers with commas between them, such as 3,7,14") from error
+
+
+def _duration(seconds: float) -> str:
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{seconds:.0f} s" if seconds < 120 else f"{minutes} min" if not hours else f"{hours} h {minutes:02d} min"

@@ -1,0 +1,104 @@
+"""How a study is shown while it runs: a live table and one bar on a terminal, a line for every change elsewhere."""
+
+import time
+from collections.abc import Sequence
+
+import typer
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from deepergcn.runs.run import Run
+from deepergcn.studies.cells import Cell
+
+_STYLES = {"finished": "green", "failed": "red", "running": "cyan"}
+
+
+class StudyLines:
+    """A line for every cell that starts, ends or fails."""
+
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        self.total, self.done = len(cells), 0
+        self.started: dict[str, float] = {}
+
+    def __enter__(self) -> "StudyLines":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the display."""
+
+    def changed(self, cell: Cell, state: str, reason: str) -> None:
+        """A cell has a new state."""
+        if state == "running":
+            self.started[cell.name] = time.monotonic()
+            typer.echo(f"{cell.name}: started")
+            return
+        self.done += state in ("finished", "failed")
+        told = {"finished": score_of(cell), "failed": f"failed: {reason}"}.get(state, "stopped, its state is saved")
+        seconds = time.monotonic() - self.started[cell.name]
+        typer.echo(f"{cell.name}: {told}  {seconds:.0f} s  ({self.done} of {self.total})")
+
+    def look(self) -> None:
+        """Time has passed."""
+
+
+class StudyLive(StudyLines):
+    """A table of the cells that run or have ended, and a bar over all epochs."""
+
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        super().__init__(cells)
+        self.states = {cell.name: (cell, "waiting", "") for cell in cells}
+        self.bar = Progress(
+            TextColumn("epochs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+        )
+        self.task = self.bar.add_task("epochs", total=sum(cell.recipe.training.epochs for cell in cells))
+        self.live = Live(self._render(), console=Console(), refresh_per_second=2)
+
+    def __enter__(self) -> "StudyLive":
+        self.live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.look()
+        self.live.stop()
+
+    def changed(self, cell: Cell, state: str, reason: str) -> None:
+        self.states[cell.name] = (cell, state, reason)
+        self.look()
+
+    def look(self) -> None:
+        epochs = {name: epochs_done(cell) for name, (cell, state, _) in self.states.items() if state != "waiting"}
+        self.bar.update(self.task, completed=sum(epochs.values()))
+        self.live.update(self._render(epochs))
+
+    def _render(self, epochs: dict[str, int] | None = None) -> Group:
+        table = Table("cell", "state", "epoch", box=None, pad_edge=False)
+        shown = [entry for entry in self.states.values() if entry[1] != "waiting"]
+        for cell, state, reason in shown[-20:]:
+            told = {"finished": score_of(cell), "failed": f"failed: {reason}"}.get(state, state)
+            done = (epochs or {}).get(cell.name, 0)
+            table.add_row(cell.name, f"[{_STYLES[state]}]{told}", f"{done}/{cell.recipe.training.epochs}")
+        waiting = len(self.states) - len(shown)
+        return Group(table, f"{waiting} waiting", self.bar)
+
+
+def study_progress(cells: Sequence[Cell]) -> StudyLines:
+    """The display that fits where the output goes."""
+    return StudyLive(cells) if Console().is_terminal else StudyLines(cells)
+
+
+def score_of(cell: Cell) -> str:
+    """The score of an ended run."""
+    summary = Run.open(cell.folder).summary()
+    if summary is None or summary.test_score is None:
+        return "nothing to score"
+    return f"test {summary.metric} {summary.test_score:.4f}"
+
+
+def epochs_done(cell: Cell) -> int:
+    """The number of epochs in a run's log."""
+    try:
+        return max(len((cell.folder / "metrics.csv").read_bytes().splitlines()) - 1, 0)
+    except OSError:
+        return 0
