@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from deepergcn.data.provenance import MoleculeProvenance
 from deepergcn.runs.run import Run
 from tests.cli.program import Program
 from tests.training.trained import make_run, molecule_file, small_recipe, table_files, write_lines
@@ -50,8 +51,11 @@ def test_a_file_with_bad_rows_gaps_and_strange_columns(deepergcn: Program, tmp_p
     assert trained.code == 0, trained.err
     assert "test rocauc" in trained.out
     run = Run.open(tmp_path / "run")
-    assert run.info.source["labels"]["classes"] == [["active", "inactive"]]
-    assert [row[0] for row in run.info.source["skipped"]] == [61, 62, 63]
+    provenance = run.info.provenance
+    assert isinstance(provenance, MoleculeProvenance)
+    assert provenance.labels is not None
+    assert provenance.labels.classes == (("active", "inactive"),)
+    assert [skipped.row for skipped in provenance.skipped] == [61, 62, 63]
     listed = read(tmp_path / "run" / "skipped.csv")
     assert [(row["row"], row["molecule"]) for row in listed] == [
         ("61", "not a molecule"),

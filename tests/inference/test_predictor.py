@@ -247,14 +247,6 @@ def test_data_of_another_kind_is_refused(tmp_path: Path) -> None:
     refused(lambda: model.predict(graph), "is of level node")
 
 
-def test_a_damaged_source_is_refused(tmp_path: Path) -> None:
-    nodes, edges = table_files(tmp_path)
-    run = make_run(tmp_path, small_recipe(nodes, edges, label="y"))
-    model = load(run)
-    model.info = model.info.model_copy(update={"source": {"reader": "tables", "features": [3]}})
-    refused(lambda: model.predict(nodes, edges), "its source is damaged")
-
-
 def test_outputs_that_are_not_finite_are_no_prediction(tmp_path: Path) -> None:
     model = load(molecule_run(tmp_path))
     with torch.no_grad():

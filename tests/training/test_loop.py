@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from deepergcn.data.provenance import MoleculeProvenance
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import OptimizerSection
 from deepergcn.runs.model_file import load_model
@@ -40,7 +41,7 @@ def test_the_run_directory_says_everything(tmp_path: Path) -> None:
     assert run.recipe.model.num_layers == 3
     assert run.info.parameters == sum(weight.numel() for weight in load_model(run.model_file).model.parameters())
     assert {"torch", "deepergcn", "python"} <= run.info.versions.keys()
-    assert run.info.source["reader"] == "molecules"
+    assert isinstance(run.info.provenance, MoleculeProvenance)
     assert len(run.dynamics()) == 4 * 3
     assert {row["layer"] for row in run.dynamics()} == {1, 2, 3}
     assert all(row["beta"] is not None and row["p"] is None for row in run.dynamics())

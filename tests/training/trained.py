@@ -82,5 +82,5 @@ def run_info(dataset: Dataset) -> RunInfo:
         digest=dataset.digest,
         inputs=dataset_inputs(dataset),
         label_names=dataset.label_names,
-        source=dict(dataset.source),
+        provenance=dataset.provenance,
     )

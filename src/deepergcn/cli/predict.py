@@ -15,7 +15,7 @@ from deepergcn.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from deepergcn.data.molecules.parse import Skipped
+    from deepergcn.data.molecules.skipped import Skipped
 
 _MOST_NAMED_ROWS = 10
 

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
 from torch import Tensor
@@ -14,6 +14,9 @@ from deepergcn.data.symmetric import symmetric_adjacency
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 from deepergcn.ops import Adjacency
+
+if TYPE_CHECKING:
+    from deepergcn.data.provenance import MoleculeProvenance, TableProvenance
 
 PARTS = ("train", "valid", "test")
 """The parts of a split."""
@@ -47,8 +50,7 @@ class Dataset:
         node_extra: More about the nodes by name, such as species or year; each int64 or float32 [N].
         label_names: The names of the T outputs, or empty.
         ids: The user's own name for every item, or empty.
-        source: How a user's own file was read, as JSON values: its columns, classes and categories, and what
-            else it takes to read another file in the same way; empty for other sources.
+        provenance: How a user's own file was read, to read another in the same way; None for other datasets.
     """
 
     name: str
@@ -67,7 +69,7 @@ class Dataset:
     node_extra: Mapping[str, Tensor] = field(default_factory=dict)
     label_names: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
-    source: Mapping[str, Any] = field(default_factory=dict)
+    provenance: "MoleculeProvenance | TableProvenance | None" = None
 
     def __post_init__(self) -> None:
         _check_pointers("node_ptr", self.node_ptr)

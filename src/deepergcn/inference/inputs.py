@@ -9,10 +9,12 @@ from torch import Tensor
 
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.molecules.featurize import ATOM_CATEGORIES
-from deepergcn.data.molecules.parse import Progress, Skipped, parse_molecules
-from deepergcn.data.molecules.read import molecule_dataset, read_molecules_to_predict, row_numbers, skipped_rows
+from deepergcn.data.molecules.parse import Progress, parse_molecules
+from deepergcn.data.molecules.read import molecule_dataset, read_molecules_to_predict
 from deepergcn.data.molecules.rows import MOLECULE_NAMES, open_rows
 from deepergcn.data.molecules.sdf import SDF_NAMES
+from deepergcn.data.molecules.skipped import Skipped
+from deepergcn.data.provenance import MoleculeProvenance, TableProvenance
 from deepergcn.data.storage.digest import text_digest
 from deepergcn.data.tables.labels import missing_labels
 from deepergcn.data.tables.read import read_tables_to_predict
@@ -61,11 +63,11 @@ def read_rows_to_predict(
         if not molecules:
             raise InputError("a list of SMILES cannot be predicted: the network was not trained on molecules")
         rows = _smiles(data, recipe, info)
-    elif info.source.get("reader") == "tables":
-        rows = _tables(data, edges, recipe, info)
+    elif isinstance(info.provenance, TableProvenance):
+        rows = _tables(data, edges, recipe, info.provenance)
     elif molecules and Path(data).name.lower().endswith(MOLECULE_NAMES):
         if smiles_column is None and not Path(data).name.lower().endswith(SDF_NAMES):
-            smiles_column = info.source.get("smiles_column")
+            smiles_column = info.provenance.smiles_column if info.provenance is not None else None
         rows = _molecules(Path(data), recipe, info, smiles_column, id_column, skipped_file, progress)
     else:
         rows = _whole(load_data(recipe.data.model_copy(update={"source": str(data)})))
@@ -103,12 +105,8 @@ def _smiles(texts: Sequence[str], recipe: Recipe, info: RunInfo) -> Rows:
     return Rows(_prepared(dataset, recipe), tuple(texts), torch.from_numpy(parsed.positions), parsed.skipped)
 
 
-def _tables(nodes: str | Path, edges: str | Path | None, recipe: Recipe, info: RunInfo) -> Rows:
-    try:
-        dataset = read_tables_to_predict(nodes, edges, schema=info.source)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"the run does not say how its tables were read: its source is damaged ({error!r})") from error
-    return _whole(_prepared(dataset, recipe))
+def _tables(nodes: str | Path, edges: str | Path | None, recipe: Recipe, provenance: TableProvenance) -> Rows:
+    return _whole(_prepared(read_tables_to_predict(nodes, edges, provenance=provenance), recipe))
 
 
 def _molecules(
@@ -129,11 +127,12 @@ def _molecules(
         skipped_file=skipped_file,
         progress=progress,
     )
-    skipped = skipped_rows(dataset)
+    assert isinstance(dataset.provenance, MoleculeProvenance)
+    skipped, row_numbers = dataset.provenance.skipped, dataset.provenance.row_numbers()
     ids = dataset.ids
     if skipped:
         ids = tuple(name or "" for name in open_rows(path, smiles_column, id_column).names)
-    return Rows(_prepared(dataset, recipe), ids, torch.from_numpy(row_numbers(dataset)) - 1, skipped)
+    return Rows(_prepared(dataset, recipe), ids, torch.from_numpy(row_numbers) - 1, skipped)
 
 
 def _check_features(dataset: Dataset, info: RunInfo) -> None:

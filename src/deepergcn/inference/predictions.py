@@ -14,7 +14,7 @@ import pyarrow.parquet
 import torch
 from torch import Tensor
 
-from deepergcn.data.molecules.parse import Skipped
+from deepergcn.data.molecules.skipped import Skipped
 from deepergcn.data.storage.files import write_bytes
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from deepergcn.data.dataset import PARTS, Dataset
 from deepergcn.data.molecules.parse import Progress
+from deepergcn.data.provenance import label_schema
 from deepergcn.errors import InputError
 from deepergcn.inference.inputs import Rows, read_rows_to_predict
 from deepergcn.inference.predictions import Embeddings, Predictions, probabilities, spread
@@ -155,6 +156,7 @@ class Predictor:
     def _classes(self) -> tuple[tuple[str, str], ...]:
         if self.task.loss != "bce":
             return ()
-        found = self.info.source.get("labels", {}).get("classes", ())
+        labels = label_schema(self.info.provenance)
+        found = () if labels is None else labels.classes
         named = len(found) == self.task.outputs and all(len(pair) == 2 for pair in found)
-        return tuple((str(no), str(yes)) for no, yes in found) if named else (("0", "1"),) * self.task.outputs
+        return tuple((no, yes) for no, yes in found) if named else (("0", "1"),) * self.task.outputs

@@ -18,10 +18,11 @@
 import csv
 import io
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
+from deepergcn.data.provenance import OptionalProvenance
 from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
 from deepergcn.recipes.load import dump_recipe, read_recipe
@@ -65,7 +66,7 @@ class RunInfo(_Json):
         digest: of the files that it was read from.
         inputs: what the network was built for; ``inputs.task.task()`` is the task.
         label_names: the names of the outputs, or empty.
-        source: how the user's own file was read, to read others likewise; empty for other datasets.
+        provenance: how the user's own file was read, to read others in the same way; None for other datasets.
     """
 
     format: int
@@ -76,7 +77,7 @@ class RunInfo(_Json):
     digest: str
     inputs: Inputs
     label_names: tuple[str, ...]
-    source: dict[str, Any]
+    provenance: OptionalProvenance = Field(validation_alias=AliasChoices("provenance", "source"))
 
 
 class Summary(_Json):

@@ -5,6 +5,7 @@ import io
 from pathlib import Path
 
 from deepergcn.data.molecules.featurize import ATOM_CATEGORIES
+from deepergcn.data.provenance import MoleculeProvenance
 from deepergcn.data.storage.files import write_text
 from deepergcn.runs.run import Run
 
@@ -29,7 +30,9 @@ def write_sample(run: Run) -> Path | None:
         return None
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("name", run.info.source.get("smiles_column") or "smiles"))
+    provenance = run.info.provenance
+    smiles_column = provenance.smiles_column if isinstance(provenance, MoleculeProvenance) else None
+    writer.writerow(("name", smiles_column or "smiles"))
     writer.writerows(MOLECULES.items())
     path = run.path / "sample.csv"
     write_text(path, text.getvalue())

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.molecules.read import skipped_rows, write_skipped
+from deepergcn.data.molecules.skipped import write_skipped
+from deepergcn.data.provenance import skipped_rows
 from deepergcn.errors import InputError
 from deepergcn.recipes.load import dump_recipe, load_recipe, read_recipe
 from deepergcn.recipes.schema import Recipe
@@ -67,9 +68,9 @@ def prepare(plan: Plan, default: str, processes: int = 1) -> Dataset:
         digest=dataset.digest,
         inputs=inputs,
         label_names=dataset.label_names,
-        source=dict(dataset.source),
+        provenance=dataset.provenance,
     )
-    if skipped := skipped_rows(dataset):
+    if skipped := skipped_rows(dataset.provenance):
         write_skipped(skipped, plan.folder / "skipped.csv")
     Run.create(plan.folder, recipe, info)
     return dataset

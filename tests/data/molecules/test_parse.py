@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from deepergcn.data.molecules.parse import Skipped, parse_molecules
+from deepergcn.data.molecules.parse import parse_molecules
+from deepergcn.data.molecules.skipped import Skipped
 from deepergcn.errors import InputError
 
 BAD = {

@@ -14,17 +14,18 @@ import torch
 
 from deepergcn.data import Dataset, Task, load_dataset
 from deepergcn.data.molecules.featurize import ATOM_CATEGORIES, BOND_CATEGORIES
-from deepergcn.data.molecules.parse import Skipped
-from deepergcn.data.molecules.read import (
-    read_molecules,
-    read_molecules_to_predict,
-    row_numbers,
-    skipped_rows,
-    write_skipped,
-)
+from deepergcn.data.molecules.read import read_molecules, read_molecules_to_predict
 from deepergcn.data.molecules.sdf import read_sdf
+from deepergcn.data.molecules.skipped import Skipped, write_skipped
+from deepergcn.data.provenance import MoleculeProvenance, skipped_rows
 from deepergcn.errors import InputError
 from tests.data.examples import assert_same
+
+
+def row_numbers(dataset: Dataset) -> list[int]:
+    assert isinstance(dataset.provenance, MoleculeProvenance)
+    return list(dataset.provenance.row_numbers())
+
 
 ROWS: list[dict[str, Any]] = [
     {"name": "ethane", "SMILES": "CC", "active": "1", "level": "low", "value": "0.5", "part": "train"},
@@ -74,8 +75,8 @@ def test_bad_rows_are_counted_and_listed(file: Path, root: Path, caplog: pytest.
     listed = file.with_name("skipped.csv")
     with caplog.at_level(logging.WARNING):
         dataset = read_molecules(file, targets="active", skipped_file=listed, root=root)
-    assert skipped_rows(dataset) == (Skipped(2, "C1CC", "unclosed ring"),)
-    assert row_numbers(dataset).tolist() == [1, 3, 4, 5]
+    assert skipped_rows(dataset.provenance) == (Skipped(2, "C1CC", "unclosed ring"),)
+    assert row_numbers(dataset) == [1, 3, 4, 5]
     assert listed.read_text().splitlines() == ["row,molecule,reason", "2,C1CC,unclosed ring"]
     assert caplog.messages == [f"{file}: 1 of 5 rows are skipped; row 2 is 'C1CC': unclosed ring"]
 
@@ -101,11 +102,11 @@ def test_a_target_that_is_no_number_is_skipped_in_a_regression(file: Path, root:
     dataset = read_molecules(file, targets="value", kind="regression", metric="mae", root=root)
     assert dataset.task == Task("graph", "regression", 1, "mae")
     torch.testing.assert_close(dataset.y, torch.tensor([[0.5], [NAN], [-2.0]]), equal_nan=True)
-    assert skipped_rows(dataset) == (
+    assert skipped_rows(dataset.provenance) == (
         Skipped(2, "C1CC", "unclosed ring"),
         Skipped(4, "c1ccccc1", "column 'value' is '>3'; expected a number"),
     )
-    assert row_numbers(dataset).tolist() == [1, 3, 5]
+    assert row_numbers(dataset) == [1, 3, 5]
     with pytest.raises(InputError, match=r"row 4: column 'value' is '>3'; expected a number"):
         read_molecules(file, targets="value", kind="regression", strict=True, root=root)
 
@@ -188,7 +189,7 @@ def test_sdf(packed: bool, root: Path, tmp_path: Path) -> None:
     assert dataset.ids == ("ethane", "ethanol")
     assert dataset.task.kind == "binary"
     assert dataset.y[:, 0].tolist() == [1, 0]
-    assert [(row.row, row.molecule) for row in skipped_rows(dataset)] == [(2, "broken")]
+    assert [(row.row, row.molecule) for row in skipped_rows(dataset.provenance)] == [(2, "broken")]
     assert dataset.x is not None
     assert dataset.x[:, 0].tolist() == [5, 5, 5, 5, 7]
     assert len(read_molecules_to_predict(path, dataset.task)) == 2
@@ -258,8 +259,8 @@ def test_to_predict(file: Path) -> None:
     assert dataset.task == task
     assert dataset.y.tolist() == [-1] * 4
     assert dataset.split["test"].tolist() == [0, 1, 2, 3]
-    assert row_numbers(dataset).tolist() == [1, 3, 4, 5]
-    assert [row.row for row in skipped_rows(dataset)] == [2]
+    assert row_numbers(dataset) == [1, 3, 4, 5]
+    assert [row.row for row in skipped_rows(dataset.provenance)] == [2]
     with pytest.raises(InputError, match="row 2: cannot read molecule 'C1CC'"):
         read_molecules_to_predict(file, task, strict=True)
     with pytest.raises(InputError, match="molecules are graphs; the task is of level 'node'"):

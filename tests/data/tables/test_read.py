@@ -1,7 +1,6 @@
-"""Tables of nodes and edges become a graph, and later tables are read by the same schema."""
+"""Tables of nodes and edges become a graph, and later tables are read in the same way."""
 
 import csv
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,9 @@ from hypothesis import strategies as st
 
 from deepergcn.data import Dataset, Task, load_dataset
 from deepergcn.data.dataset import directed
+from deepergcn.data.provenance import ADAPTER, MoleculeProvenance, TableProvenance
+from deepergcn.data.tables.features import FeatureColumn
 from deepergcn.data.tables.read import read_tables, read_tables_to_predict
-from deepergcn.data.tables.schema import TableSchema
 from deepergcn.errors import InputError
 from tests.data.examples import assert_same
 
@@ -118,7 +118,8 @@ def test_standardized_by_train_alone(tmp_path: Path) -> None:
     assert dataset.x[:, 0].tolist() == [-1, 1, 5, 0, 3993]  # (age - 1.75) / 0.25, the gap at the mean
     assert dataset.edge_attr is not None
     assert dataset.edge_attr[:, 0].mean().abs() < 1e-6
-    assert dataset.source["features"][0] == {"name": "age", "mean": 1.75, "std": 0.25, "fills_gaps": True}
+    assert isinstance(dataset.provenance, TableProvenance)
+    assert dataset.provenance.features[0] == FeatureColumn("age", mean=1.75, std=0.25, fills_gaps=True)
     constant = read(tmp_path, NODES.replace("2,blue", "1.5,blue"), standardize=True)
     assert constant.x is not None
     assert constant.x[:, 0].tolist() == [0, 0, 1.5, 3]
@@ -213,11 +214,11 @@ def test_cache_follows_both_files(tmp_path: Path) -> None:
     assert_same(read(tmp_path), first)
 
 
-def test_schema_reads_later_tables(tmp_path: Path) -> None:
+def test_provenance_reads_later_tables(tmp_path: Path) -> None:
     trained = read(tmp_path, standardize=True)
-    schema = json.loads(json.dumps(trained.source))
-    assert TableSchema.from_json(schema).to_json() == trained.source
-    same = read_tables_to_predict(tmp_path, schema=schema)
+    provenance = ADAPTER.validate_json(ADAPTER.dump_json(trained.provenance))
+    assert provenance == trained.provenance
+    same = read_tables_to_predict(tmp_path, provenance=provenance)
     for name in ("x", "edge_index", "edge_attr"):
         torch.testing.assert_close(getattr(same, name), getattr(trained, name))
     assert same.task == trained.task
@@ -225,7 +226,7 @@ def test_schema_reads_later_tables(tmp_path: Path) -> None:
 
     nodes = "colour,age,id\ngreen,,1\nred,2,2\n"
     later = read_tables_to_predict(
-        *write(tmp_path / "later", nodes, "target,source,bond,weight\n2,1,odd,1\n"), schema=schema
+        *write(tmp_path / "later", nodes, "target,source,bond,weight\n2,1,odd,1\n"), provenance=provenance
     )
     assert later.x is not None
     assert later.x.tolist() == [[0, 0, 0], [1, 0, 1]]  # a colour never seen is other
@@ -236,14 +237,14 @@ def test_schema_reads_later_tables(tmp_path: Path) -> None:
     assert later.split["test"].tolist() == [0, 1]
 
 
-def test_schema_of_another_reader(tmp_path: Path) -> None:
+def test_provenance_of_another_reader(tmp_path: Path) -> None:
     write(tmp_path)
-    with pytest.raises(InputError, match="the schema is not that of tables of nodes and edges"):
-        read_tables_to_predict(tmp_path, schema={"reader": "molecules"})
-    schema = read(tmp_path).source
+    with pytest.raises(InputError, match="expected that of a dataset of tables"):
+        read_tables_to_predict(tmp_path, provenance=MoleculeProvenance(smiles_column="smiles", rows=3))
+    provenance = read(tmp_path).provenance
     files = write(tmp_path, NODES.replace("colour", "color"))
     with pytest.raises(InputError, match=r"there is no column 'colour' for the features"):
-        read_tables_to_predict(*files, schema=schema)
+        read_tables_to_predict(*files, provenance=provenance)
 
 
 IDS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=5)

@@ -15,6 +15,7 @@ from rdkit.Chem.rdchem import Mol
 
 from deepergcn.data.molecules.featurize import MoleculeGraphs, featurize
 from deepergcn.data.molecules.scaffold import murcko_scaffold
+from deepergcn.data.molecules.skipped import Skipped
 from deepergcn.errors import InputError
 
 Form = Literal["smiles", "molblock"]
@@ -25,15 +26,6 @@ Progress = Callable[[int, int], None]
 _CHUNK = 500
 _WORTH_PROCESSES = 2_000
 _IDLE_SECONDS = 5
-
-
-@dataclass(frozen=True)
-class Skipped:
-    """A row that cannot be read: its number, counted from 1 without the header, its text and the reason."""
-
-    row: int
-    molecule: str
-    reason: str
 
 
 @dataclass(frozen=True, eq=False)

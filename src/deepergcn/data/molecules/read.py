@@ -1,10 +1,7 @@
 """Tables of molecules: a SMILES column or an SDF file, with labels to learn or without them to predict."""
 
-import csv
-import io
 import logging
 from collections.abc import Sequence
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -16,15 +13,16 @@ from torch import Tensor
 
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.molecules.featurize import ATOM_CATEGORIES, BOND_CATEGORIES, MoleculeGraphs
-from deepergcn.data.molecules.parse import ParsedMolecules, Progress, Skipped
+from deepergcn.data.molecules.parse import ParsedMolecules, Progress
 from deepergcn.data.molecules.rows import MoleculeRows, check_molecule_file, open_rows, parse_rows
+from deepergcn.data.molecules.skipped import write_skipped
+from deepergcn.data.provenance import MoleculeProvenance
 from deepergcn.data.split import FRACTIONS, check_split, column_split, part_names, random_split, scaffold_split
 from deepergcn.data.storage.cache import cache_file, cached
 from deepergcn.data.storage.digest import file_digest, text_digest
-from deepergcn.data.storage.files import write_text
 from deepergcn.data.storage.folders import data_root
 from deepergcn.data.tables.columns import errors_in
-from deepergcn.data.tables.labels import infer_labels, labelled, missing_labels, read_labels, strata
+from deepergcn.data.tables.labels import LabelSchema, infer_labels, labelled, missing_labels, read_labels, strata
 from deepergcn.data.task import Kind, Metric, Task
 from deepergcn.errors import InputError
 
@@ -56,7 +54,7 @@ def read_molecules(
     """A dataset of molecules from a file ``.csv``, ``.csv.gz``, ``.parquet``, ``.sdf`` or ``.sdf.gz``.
 
     Rows are counted from 1, without the header. A row whose molecule RDKit refuses, or whose target is no
-    number in a regression, is skipped; :func:`skipped_rows` gives them back.
+    number in a regression, is skipped; ``dataset.provenance.skipped`` lists them.
 
     Args:
         path: The file; a CSV has a header.
@@ -110,7 +108,7 @@ def read_molecules(
             digest=digest,
             label_names=schema.names,
             ids=rows.ids(found.positions),
-            source=_source(rows, found, labels=schema.to_json()),
+            provenance=_provenance(rows, found, schema),
         )
 
     options = [columns, smiles_column, id_column, kind, metric, split, split_column, list(fractions), seed]
@@ -134,7 +132,7 @@ def read_molecules_to_predict(
 ) -> Dataset:
     """The molecules of a file in the order of its rows, without labels and all in the part ``test``.
 
-    :func:`row_numbers` says which row each graph stands in, and :func:`skipped_rows` which are not there.
+    ``dataset.provenance`` has the row of each graph and the rows that are skipped.
 
     Args:
         path: A file as :func:`read_molecules` takes it; targets are not needed and not read.
@@ -159,7 +157,7 @@ def read_molecules_to_predict(
         digest=file_digest(path),
         label_names=tuple(label_names),
         ids=rows.ids(found.positions),
-        source=_source(rows, found),
+        provenance=_provenance(rows, found),
     )
     _report(path, dataset, strict, skipped_file)
     return dataset
@@ -180,28 +178,6 @@ def molecule_dataset(graphs: MoleculeGraphs, **fields: Any) -> Dataset:
     )
 
 
-def skipped_rows(dataset: Dataset) -> tuple[Skipped, ...]:
-    """The rows of the file that are not in the dataset."""
-    return tuple(Skipped(*row) for row in dataset.source.get("skipped", ()))
-
-
-def row_numbers(dataset: Dataset) -> npt.NDArray[np.int64]:
-    """The row of the file, from 1, that each graph of the dataset stands in."""
-    rows = np.arange(1, dataset.source["rows"] + 1)
-    return np.setdiff1d(rows, [row.row for row in skipped_rows(dataset)])
-
-
-def write_skipped(rows: Sequence[Skipped], path: str | Path) -> None:
-    """List skipped rows as CSV: row number, molecule, reason."""
-    if not Path(path).parent.is_dir():
-        raise InputError(f"{path}: the folder for the list of skipped rows does not exist")
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(("row", "molecule", "reason"))
-    writer.writerows(map(astuple, rows))
-    write_text(Path(path), text.getvalue())
-
-
 def _renumber(split: dict[str, Tensor], positions: npt.NDArray[np.int64]) -> dict[str, Tensor]:
     """From numbers of rows to numbers of graphs; a row that has no graph falls out."""
     rows = torch.from_numpy(positions)
@@ -212,23 +188,20 @@ def _pointers(counts: npt.NDArray[np.int64]) -> Tensor:
     return torch.from_numpy(np.concatenate(([0], np.cumsum(counts, dtype=np.int64))))
 
 
-def _source(rows: MoleculeRows, found: ParsedMolecules, **more: Any) -> dict[str, Any]:
-    return {
-        "reader": "molecules",
-        "smiles_column": rows.smiles_column,
-        "rows": len(rows.texts),
-        "skipped": [list(astuple(row)) for row in found.skipped],
-        **more,
-    }
+def _provenance(rows: MoleculeRows, found: ParsedMolecules, labels: LabelSchema | None = None) -> MoleculeProvenance:
+    return MoleculeProvenance(
+        smiles_column=rows.smiles_column, rows=len(rows.texts), skipped=found.skipped, labels=labels
+    )
 
 
 def _report(path: Path, dataset: Dataset, strict: bool, skipped_file: str | Path | None) -> None:
-    skipped = skipped_rows(dataset)
+    assert isinstance(dataset.provenance, MoleculeProvenance)
+    skipped, rows = dataset.provenance.skipped, dataset.provenance.rows
     if skipped:
         first = skipped[0]
         example = f"row {first.row} is {first.molecule!r}: {first.reason}"
         if strict:
             raise InputError(f"{path}: {example}")
-        _log.warning("%s: %d of %d rows are skipped; %s", path, len(skipped), dataset.source["rows"], example)
+        _log.warning("%s: %d of %d rows are skipped; %s", path, len(skipped), rows, example)
     if skipped_file is not None:
         write_skipped(skipped, skipped_file)

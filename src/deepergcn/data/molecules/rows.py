@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from deepergcn.data.molecules.parse import Form, ParsedMolecules, Progress, Skipped, molecule_title, parse_molecules
+from deepergcn.data.molecules.parse import Form, ParsedMolecules, Progress, molecule_title, parse_molecules
 from deepergcn.data.molecules.sdf import SDF_NAMES, TITLE, read_sdf
+from deepergcn.data.molecules.skipped import Skipped
 from deepergcn.data.tables.columns import CSV_NAMES, PARQUET_NAMES, Columns, errors_in, read_columns
 from deepergcn.data.tables.labels import LabelSchema
 from deepergcn.errors import InputError

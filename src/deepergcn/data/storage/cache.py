@@ -14,17 +14,18 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from deepergcn.data.dataset import PARTS, Dataset
+from deepergcn.data.provenance import ADAPTER
 from deepergcn.data.storage.digest import text_digest
 from deepergcn.data.storage.files import remove_abandoned, write_tensors
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 
-FORMAT = 1
+FORMAT = 2
 """The version of this format; a cache of any other version is stale."""
 
 _HEADER, _CHECKSUM = "deepergcn", "checksum"
 _ARRAYS = ("node_ptr", "edge_ptr", "edge_index", "x", "edge_attr", "y")
-_VALUES = ("name", "symmetric", "digest", "source")
+_VALUES = ("name", "symmetric", "digest")
 _TUPLES = ("x_categories", "edge_categories", "label_names")
 _EXTRA = "node_extra."
 
@@ -93,6 +94,7 @@ def _load(path: Path, key: str) -> Dataset | None:
     if "ids" in arrays:
         fields["ids"] = tuple(json.loads(arrays["ids"].numpy().tobytes()))
     return Dataset(
+        provenance=ADAPTER.validate_python(header["provenance"]),
         task=Task(**header["task"]),
         split={part: arrays[f"split.{part}"] for part in PARTS},
         node_extra={n.removeprefix(_EXTRA): a for n, a in arrays.items() if n.startswith(_EXTRA)},
@@ -105,6 +107,7 @@ def _header(dataset: Dataset, key: str, arrays: Mapping[str, Tensor]) -> dict[st
         "format": FORMAT,
         "key": key,
         "task": asdict(dataset.task),
+        "provenance": ADAPTER.dump_python(dataset.provenance, mode="json"),
         "checksums": _checksums(arrays),
         **{name: getattr(dataset, name) for name in (*_VALUES, *_TUPLES)},
     }

@@ -1,8 +1,7 @@
 """Features from the named columns of a user's table: numbers as they are, categories as one-hot columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,19 +35,6 @@ class FeatureColumn:
     mean: float = 0.0
     std: float = 1.0
     fills_gaps: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        """The column as JSON values."""
-        if self.categories is not None:
-            return {"name": self.name, "categories": list(self.categories)}
-        return {"name": self.name, "mean": self.mean, "std": self.std, "fills_gaps": self.fills_gaps}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "FeatureColumn":
-        """The inverse of :meth:`to_json`."""
-        if "categories" in values:
-            return cls(values["name"], tuple(values["categories"]))
-        return cls(**values)
 
 
 def infer_features(

@@ -1,8 +1,7 @@
 """Labels from the named columns of a user's table: their kind, their classes, and the array of a dataset."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,15 +41,6 @@ class LabelSchema:
     def task(self, level: Level, metric: Metric | None = None) -> Task:
         """The task of these labels, with the default metric of their kind where none is given."""
         return Task(level, self.kind, len(self.names), metric or METRICS[self.kind][0])
-
-    def to_json(self) -> dict[str, Any]:
-        """The schema as JSON values."""
-        return {"columns": list(self.columns), "kind": self.kind, "classes": list(map(list, self.classes))}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "LabelSchema":
-        """The inverse of :meth:`to_json`."""
-        return cls(tuple(values["columns"]), values["kind"], tuple(map(tuple, values["classes"])))
 
 
 def infer_labels(table: Columns, columns: Sequence[str], kind: Kind | None = None) -> LabelSchema:

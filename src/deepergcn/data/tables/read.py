@@ -1,6 +1,6 @@
 """One graph from a table of nodes and a table of edges."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from deepergcn.data.dataset import Dataset
+from deepergcn.data.provenance import MoleculeProvenance, TableProvenance
 from deepergcn.data.split import FRACTIONS, check_split, column_split, part_names, random_split
 from deepergcn.data.storage.cache import cache_file, cached
 from deepergcn.data.storage.digest import file_digest, text_digest
@@ -18,8 +19,7 @@ from deepergcn.data.tables.columns import CSV_NAMES, PARQUET_NAMES, Columns, err
 from deepergcn.data.tables.edges import both_directions, distinct_edges, edge_ends, node_ids
 from deepergcn.data.tables.features import infer_features, read_features
 from deepergcn.data.tables.labels import infer_labels, labelled, missing_labels, read_labels, strata
-from deepergcn.data.tables.schema import TableSchema
-from deepergcn.data.task import Kind, Metric
+from deepergcn.data.task import Kind, Metric, Task
 from deepergcn.errors import InputError
 
 _VERSION = 1  # of what is cached: to be raised when the same files give another dataset
@@ -48,7 +48,7 @@ def read_tables(
 ) -> Dataset:
     """A dataset of one graph from two files ``.csv``, ``.csv.gz`` or ``.parquet``.
 
-    Its ``source`` is the schema by which :func:`read_tables_to_predict` reads other tables in the same way.
+    Its ``provenance`` is the record by which :func:`read_tables_to_predict` reads other tables in the same way.
     Rows are counted from 1, without the header.
 
     Args:
@@ -97,7 +97,7 @@ def read_tables(
         in_train[split["train"].numpy()] = True
         touches_train = in_train[ends[0]] | in_train[ends[1]]
         kinds = {"numeric": numbers, "categorical": categories}
-        schema = TableSchema(
+        provenance = TableProvenance(
             id_column=id_column,
             source_column=source_column,
             target_column=target_column,
@@ -107,9 +107,9 @@ def read_tables(
                 edge_table, edge_columns, standardize=touches_train if standardize else None, **kinds
             ),
             labels=label_schema,
-            metric=metric,
         )
-        return _dataset(schema, node_table, edge_table, ids, ends, y=y, split=split, digest=digest)
+        task = label_schema.task("node", metric)
+        return _dataset(provenance, node_table, edge_table, ids, ends, task=task, y=y, split=split, digest=digest)
 
     digest = text_digest(file_digest(node_file), file_digest(edge_file))
     options: list[Any] = [labels, id_column, source_column, target_column, directed, features, edge_features]
@@ -118,66 +118,72 @@ def read_tables(
     return cached(file, text_digest(_VERSION, digest, options), build)
 
 
-def read_tables_to_predict(nodes: str | Path, edges: str | Path | None = None, *, schema: Mapping[str, Any]) -> Dataset:
-    """Other tables, read as those that the schema comes from: without labels, and all nodes in the part ``test``.
+def read_tables_to_predict(
+    nodes: str | Path, edges: str | Path | None = None, *, provenance: MoleculeProvenance | TableProvenance | None
+) -> Dataset:
+    """Other tables, read as those of ``provenance`` were: without labels, and all nodes in the part ``test``.
 
     Args:
         nodes: As for :func:`read_tables`; label and split columns are not needed and not read.
         edges: As for :func:`read_tables`.
-        schema: The ``source`` of the dataset that :func:`read_tables` gave.
+        provenance: The ``provenance`` of the dataset that :func:`read_tables` returned.
     """
-    fitted = TableSchema.from_json(schema)
+    if not isinstance(provenance, TableProvenance):
+        raise InputError("provenance: expected that of a dataset of tables of nodes and edges")
     node_file, edge_file = table_files(nodes, edges)
     node_table, edge_table = _open(node_file), read_columns(edge_file)
-    ids = node_ids(node_table, fitted.id_column)
-    ends = edge_ends(edge_table, ids, fitted.source_column, fitted.target_column, node_file)
+    ids = node_ids(node_table, provenance.id_column)
+    ends = edge_ends(edge_table, ids, provenance.source_column, provenance.target_column, node_file)
     none = torch.empty(0, dtype=torch.int64)
+    task = provenance.labels.task("node")
     return _dataset(
-        fitted,
+        provenance,
         node_table,
         edge_table,
         ids,
         ends,
-        y=missing_labels(fitted.labels.task("node", fitted.metric), len(node_table)),
+        task=task,
+        y=missing_labels(task, len(node_table)),
         split={"train": none, "valid": none, "test": torch.arange(len(node_table))},
         digest=text_digest(file_digest(node_file), file_digest(edge_file)),
     )
 
 
 def _dataset(
-    schema: TableSchema,
+    provenance: TableProvenance,
     nodes: Columns,
     edges: Columns,
     ids: Any,
     ends: npt.NDArray[np.int64],
     *,
+    task: Task,
     y: Tensor,
     split: dict[str, Tensor],
     digest: str,
 ) -> Dataset:
-    edge_attr = read_features(edges, schema.edge_features)
-    kept = distinct_edges(ends if schema.directed else np.sort(ends, axis=0), edge_attr)
+    edge_attr = read_features(edges, provenance.edge_features)
+    kept = distinct_edges(ends if provenance.directed else np.sort(ends, axis=0), edge_attr)
     edge_index = torch.from_numpy(ends[:, kept].astype(np.int32))
     edge_attr = None if edge_attr is None else edge_attr[kept]
-    symmetric = not schema.directed
+    symmetric = not provenance.directed
     if symmetric and bool((edge_index[0] == edge_index[1]).any()):
         edge_index, edge_attr = both_directions(edge_index, edge_attr)
         symmetric = False
     return Dataset(
         name=nodes.path.name,
-        task=schema.labels.task("node", schema.metric),
+        task=task,
         node_ptr=torch.tensor([0, len(nodes)]),
         edge_ptr=torch.tensor([0, edge_index.shape[1]]),
         edge_index=edge_index,
         symmetric=symmetric,
-        x=read_features(nodes, schema.features),
+        x=read_features(nodes, provenance.features),
         edge_attr=edge_attr,
         y=y,
         split=split,
         digest=digest,
-        label_names=schema.labels.names,
+        label_names=provenance.labels.names,
         ids=tuple(ids.to_pylist()),
-        source=schema.to_json(),
+        provenance=provenance,
     )
 
 

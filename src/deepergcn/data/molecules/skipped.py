@@ -1,0 +1,29 @@
+"""Rows of a file of molecules that cannot be read."""
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from deepergcn.data.storage.files import write_text
+from deepergcn.errors import InputError
+
+
+class Skipped(NamedTuple):
+    """A row that cannot be read: its number, counted from 1 without the header, its text and the reason."""
+
+    row: int
+    molecule: str
+    reason: str
+
+
+def write_skipped(rows: Sequence[Skipped], path: str | Path) -> None:
+    """Write skipped rows as CSV: row number, molecule, reason."""
+    if not Path(path).parent.is_dir():
+        raise InputError(f"{path}: the folder for the list of skipped rows does not exist")
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(Skipped._fields)
+    writer.writerows(rows)
+    write_text(Path(path), text.getvalue())

@@ -1,0 +1,26 @@
+"""The run directory."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from deepergcn.data.provenance import TableProvenance
+from deepergcn.errors import InputError
+from deepergcn.runs.run import Run
+from tests.training.trained import make_run, small_recipe, table_files
+
+
+def test_a_run_of_an_older_version_opens(tmp_path: Path) -> None:
+    folder = make_run(tmp_path, small_recipe(*table_files(tmp_path), label="y"))
+    values = json.loads((folder / "run.json").read_text())
+    values["source"] = {**values.pop("provenance"), "metric": None}
+    (folder / "run.json").write_text(json.dumps(values))
+    assert isinstance(Run.open(folder).info.provenance, TableProvenance)
+    values["source"] = {}
+    (folder / "run.json").write_text(json.dumps(values))
+    assert Run.open(folder).info.provenance is None
+    values["source"] = {"reader": "tables", "features": [3]}
+    (folder / "run.json").write_text(json.dumps(values))
+    with pytest.raises(InputError, match=r"run\.json: source\.tables\."):
+        Run.open(folder)
