@@ -31,11 +31,11 @@ def ours() -> Step:
 
 def pyg() -> Step:
     graph = dataset().graph(0)
-    part_of = partitions().part_of(0)
+    assignment = partitions().assignment(0)
 
     def step() -> None:
         for part in range(PARTS):
-            subgraph(part_of == part, graph.edge_index, graph.edge_attr, relabel_nodes=True)
+            subgraph(assignment == part, graph.edge_index, graph.edge_attr, relabel_nodes=True)
 
     return step
 

@@ -113,12 +113,12 @@ class Dataset:
         return self.num_nodes if self.task.level == "node" else len(self)
 
     @cached_property
-    def part_of(self) -> Tensor:
-        """int8 [items], the number in :data:`PARTS` of the part that holds each item, or -1."""
-        part_of = torch.full((self.num_items,), -1, dtype=torch.int8)
+    def split_part(self) -> Tensor:
+        """int8 [items], the number in :data:`PARTS` of the part of the split that holds each item, or -1."""
+        parts = torch.full((self.num_items,), -1, dtype=torch.int8)
         for number, part in enumerate(PARTS):
-            part_of[self.split[part]] = number
-        return part_of
+            parts[self.split[part]] = number
+        return parts
 
     def graph(self, i: int) -> Data:
         """Graph ``i`` with ``x``, ``edge_index``, ``edge_attr``, ``y`` and the extra node columns.

@@ -1,6 +1,6 @@
 """The state of training on disk: written beside and renamed, the last two kept, read back bit for bit.
 
-Random draws need no state, see :mod:`deepergcn.training.seeds`; the learning rate is a function of the step.
+Random draws need no state, see :mod:`deepergcn.data.seeds`; the learning rate is a function of the step.
 """
 
 import json

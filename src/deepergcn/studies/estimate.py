@@ -11,7 +11,7 @@ from deepergcn.studies.cells import Cell
 from deepergcn.training.evaluation import Evaluation
 from deepergcn.training.losses import make_loss
 from deepergcn.training.optimizer import make_optimizer
-from deepergcn.training.steps import TrainingSteps, labelled
+from deepergcn.training.steps import labelled, training_batches
 
 
 def estimate_seconds(recipe: Recipe, dataset: Dataset) -> float:
@@ -21,11 +21,11 @@ def estimate_seconds(recipe: Recipe, dataset: Dataset) -> float:
     """
     model = build_model(recipe, dataset_inputs(dataset))
     optimizer, loss = make_optimizer(model, recipe.optimizer), make_loss(dataset.task, None)
-    steps = TrainingSteps(dataset, recipe.training, seed=0)
+    source = training_batches(dataset, recipe.training, seed=0)
     model.train()
     for _ in range(2):
         started = time.perf_counter()
-        for batch in next(iter(steps.epoch(1))):
+        for batch in next(source.steps(1)):
             outputs, targets = labelled(batch, model(batch))
             loss(outputs.float(), targets).backward()
         optimizer.step()
@@ -37,7 +37,7 @@ def estimate_seconds(recipe: Recipe, dataset: Dataset) -> float:
     evaluation.scores(evaluation.outputs(model), 1, loss)
     evaluated = time.perf_counter() - started
     epochs = recipe.training.epochs
-    return epochs * step * len(steps) + epochs / recipe.evaluation.every * evaluated
+    return epochs * step * len(source) + epochs / recipe.evaluation.every * evaluated
 
 
 def estimate_cells(cells: Sequence[Cell]) -> dict[str, float]:

@@ -7,15 +7,13 @@ import torch
 from torch import Tensor
 
 from deepergcn.data.batching.batch import GraphBatch
-from deepergcn.data.batching.loader import GraphLoader
 from deepergcn.data.batching.output_mean import OutputMean
-from deepergcn.data.batching.partitions import RandomPartitions, WholeGraph
-from deepergcn.data.batching.subgraphs import induced
+from deepergcn.data.batching.sources import batch_source
 from deepergcn.data.dataset import PARTS, Dataset
+from deepergcn.data.seeds import derive
 from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.state import Scores
 from deepergcn.training.losses import LossFunction
-from deepergcn.training.seeds import derive
 
 Forward = Callable[..., Tensor]
 """A network, or its ``embed``, called with a batch."""
@@ -26,10 +24,10 @@ class Evaluation:
 
     Args:
         dataset: the dataset.
-        recipe: its ``evaluation`` says how the items are seen.
-        seed: the run's; the draws of partitions follow from it, and are the same every time.
-        parts: of a task on graphs only these parts are seen.
-        rank, world: this process, of so many, which share the batches.
+        recipe: its section ``evaluation`` has the batch size and the partitions.
+        seed: the seed of the run, from which the partitions are drawn, the same in every evaluation.
+        parts: the parts of the split to evaluate, where the task labels graphs.
+        rank, world: the number of this process, and the number of processes that share the batches.
     """
 
     def __init__(
@@ -42,14 +40,21 @@ class Evaluation:
         world: int = 1,
     ) -> None:
         self.dataset, self.parts, self.rank, self.world = dataset, parts, rank, world
-        self.section, self.seed = recipe.evaluation, derive(seed, "evaluation")
-        self.batch_size = recipe.evaluation.batch_size or recipe.training.batch_size
-        self._whole = WholeGraph(dataset) if dataset.task.level == "node" and self.section.partitions == 1 else None
+        batch_size = recipe.evaluation.batch_size or recipe.training.batch_size
+        partitions = recipe.evaluation.partitions
+        self.source = batch_source(
+            dataset,
+            seed=derive(seed, "evaluation"),
+            graphs=torch.cat([dataset.split[part] for part in parts]),
+            batch_size=batch_size if dataset.task.level == "graph" else 1,
+            partitions=partitions,
+        )
+        self.draws = recipe.evaluation.draws if dataset.task.level == "node" and partitions > 1 else 1
 
     def outputs(self, forward: Forward, device: torch.device | None = None) -> Tensor:
-        """What ``forward`` gives for every item of the dataset, [items, outputs], averaged over draws.
+        """The outputs of ``forward`` for every item of the dataset, [items, outputs], averaged over draws.
 
-        It is NaN for items that are not seen. Every process gets all of it.
+        They are NaN for items that are not evaluated. Every process gets all of them.
         """
         outputs = OutputMean(self.dataset.num_items)
         with torch.no_grad():
@@ -87,17 +92,11 @@ class Evaluation:
         return _number(float(loss(outputs[items], self.dataset.y[items]))) if len(items) else None
 
     def _batches(self) -> Iterator[GraphBatch]:
-        """The batches of this process."""
-        if self.dataset.task.level == "graph":
-            items = torch.cat([self.dataset.split[part] for part in self.parts])
-            loader = GraphLoader(self.dataset)
-            yield from map(loader.collate, items.split(self.batch_size)[self.rank :: self.world])
-        elif self._whole is not None:
-            yield from self._whole.batches() if self.rank == 0 else ()
-        else:
-            for draw in range(self.section.draws):
-                drawn = RandomPartitions(self.dataset, self.section.partitions, seed=self.seed).part_of(draw)
-                yield from induced(self.dataset, drawn, range(self.rank, self.section.partitions, self.world))
+        """The batches of this process, of all draws; the processes share whole batches, each of them once."""
+        for draw in range(self.draws):
+            mine = self.source.groups(draw)[self.rank :: self.world]
+            for batches in self.source.gather(draw, mine):
+                yield from batches
 
     def _add_up(self, outputs: OutputMean) -> None:
         if not outputs.total.shape[1]:

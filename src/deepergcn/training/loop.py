@@ -24,7 +24,7 @@ from deepergcn.training.metrics import make_metric
 from deepergcn.training.optimizer import learning_rate, make_optimizer
 from deepergcn.training.seeds import seed_torch
 from deepergcn.training.signals import Interrupted, Signals
-from deepergcn.training.steps import TrainingSteps, labelled
+from deepergcn.training.steps import labelled, training_batches
 
 
 class Loop:
@@ -50,7 +50,7 @@ class Loop:
         self._fit_scale()
         self.loss = make_loss(dataset.task, self._loss_weight())
         self.higher_is_better = make_metric(dataset.task).higher_is_better
-        self.steps = TrainingSteps(dataset, self.recipe.training, self.seed, rank, world)
+        self.source = training_batches(dataset, self.recipe.training, self.seed, rank, world)
         parts = _evaluated_parts(dataset, self.recipe.evaluation.train)
         self.evaluation = Evaluation(dataset, self.recipe, self.seed, parts, rank, world)
         self.optimizer = make_optimizer(model, self.recipe.optimizer)
@@ -61,7 +61,7 @@ class Loop:
     def fit(self) -> Summary:
         """Train to the last epoch, or until patience ends."""
         training = self.recipe.training
-        self.callback.on_train_start(self.run, self.progress, len(self.steps))
+        self.callback.on_train_start(self.run, self.progress, len(self.source))
         while self.progress.epoch < training.epochs and not self._out_of_patience():
             self._epoch(self.progress.epoch + 1)
         return self._summary()
@@ -69,7 +69,7 @@ class Loop:
     def _epoch(self, epoch: int) -> None:
         progress, started = self.progress, time.perf_counter() - self.progress.seconds
         self.model.train()
-        for step, batches in enumerate(self.steps.epoch(epoch, progress.step), start=progress.step):
+        for step, batches in enumerate(self.source.steps(epoch, progress.step), start=progress.step):
             loss, count = self._step(epoch, step, batches)
             progress.loss_sum += loss * count
             progress.loss_count += count
@@ -84,7 +84,7 @@ class Loop:
             if better:
                 save_model(self.run.model_file, TrainedModel(self.model, self.recipe, self.run.info, epoch))
             seconds = time.perf_counter() - started
-            rate = self._learning_rate(epoch, len(self.steps) - 1)
+            rate = self._learning_rate(epoch, len(self.source) - 1)
             row, layers = self.log.write(
                 epoch, progress.loss_sum / max(progress.loss_count, 1), scores, rate, seconds, self.model
             )
@@ -123,7 +123,7 @@ class Loop:
         return self._over_processes(sum_of_losses) / total, total
 
     def _learning_rate(self, epoch: int, step: int) -> float:
-        passed = epoch - 1 + step / len(self.steps)
+        passed = epoch - 1 + step / len(self.source)
         return learning_rate(self.recipe.optimizer, passed, self.recipe.training.epochs)
 
     def _clip(self, place: str) -> None:

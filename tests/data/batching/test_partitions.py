@@ -55,14 +55,14 @@ def test_subgraphs_are_the_induced_ones(
     dataset = network(nodes, edges, symmetric=symmetric, seed=seed)
     if bare:
         dataset = dataset.replace(x=None, edge_attr=None)
-    part_of = torch.from_numpy(np.random.default_rng(seed).integers(parts, size=nodes))
+    assignment = torch.from_numpy(np.random.default_rng(seed).integers(parts, size=nodes))
     graph = dataset.graph(0)
-    batches = list(induced(dataset, part_of))
+    batches = list(induced(dataset, assignment))
     assert torch.equal(torch.cat([b.item for b in batches]).sort()[0], torch.arange(nodes))
     for part, batch in enumerate(batches):
-        node = (part_of == part).nonzero()[:, 0]
+        node = (assignment == part).nonzero()[:, 0]
         assert torch.equal(batch.item, node)
-        inside = (part_of[graph.edge_index] == part).all(0)
+        inside = (assignment[graph.edge_index] == part).all(0)
         assert torch.equal(node[batch.edge_index], graph.edge_index[:, inside])
         if bare:
             assert batch.x is None
@@ -80,35 +80,35 @@ def test_subgraphs_are_the_induced_ones(
 def test_many_pieces_and_many_parts_keep_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deepergcn.data.batching.subgraphs.PIECE", 7)
     dataset = network(400, 1000)
-    part_of = torch.arange(400) % 300
+    assignment = torch.arange(400) % 300
     edge_index = dataset.graph(0).edge_index
-    for part, batch in enumerate(induced(dataset, part_of)):
-        inside = (part_of[edge_index] == part).all(0)
+    for part, batch in enumerate(induced(dataset, assignment)):
+        inside = (assignment[edge_index] == part).all(0)
         assert torch.equal(batch.item[batch.edge_index], edge_index[:, inside])
 
 
 @given(st.integers(1, 40), st.data())
 def test_no_part_is_empty(nodes: int, data: st.DataObject) -> None:
     parts = data.draw(st.integers(1, nodes))
-    part_of = RandomPartitions(network(nodes, 10), parts, seed=data.draw(st.integers(0, 99))).part_of(epoch=3)
-    assert part_of.unique().tolist() == list(range(parts))
+    assignment = RandomPartitions(network(nodes, 10), parts, seed=data.draw(st.integers(0, 99))).assignment(epoch=3)
+    assert assignment.unique().tolist() == list(range(parts))
 
 
 def test_every_part_is_as_likely() -> None:
-    part_of = RandomPartitions(network(50_000, 10), 10).part_of(0)
+    assignment = RandomPartitions(network(50_000, 10), 10).assignment(0)
     # Five standard deviations of a binomial distribution.
-    assert (part_of.bincount() - 5_000).abs().max() < 5 * (50_000 * 0.1 * 0.9) ** 0.5
+    assert (assignment.bincount() - 5_000).abs().max() < 5 * (50_000 * 0.1 * 0.9) ** 0.5
 
 
 def test_draw_depends_on_seed_and_epoch_alone() -> None:
     dataset = network(50, 100)
-    first = RandomPartitions(dataset, 4, seed=7).part_of(5)
+    first = RandomPartitions(dataset, 4, seed=7).assignment(5)
     np.random.seed(1)  # noqa: NPY002
     torch.manual_seed(1)
     resumed = RandomPartitions(dataset, 4, seed=7)
-    assert torch.equal(resumed.part_of(5), first)
-    assert not torch.equal(resumed.part_of(6), first)
-    assert not torch.equal(RandomPartitions(dataset, 4, seed=8).part_of(5), first)
+    assert torch.equal(resumed.assignment(5), first)
+    assert not torch.equal(resumed.assignment(6), first)
+    assert not torch.equal(RandomPartitions(dataset, 4, seed=8).assignment(5), first)
     items = [batch.item for batch in resumed.batches(5)]
     assert [first[item].unique().tolist() for item in items] == [[0], [1], [2], [3]]
 
@@ -117,8 +117,8 @@ def test_draw_depends_on_seed_and_epoch_alone() -> None:
 def test_ranks_share_the_parts(ranks: int) -> None:
     dataset = network(50, 100)
     shares = [RandomPartitions(dataset, 5, rank=rank, world_size=ranks) for rank in range(ranks)]
-    part_of = shares[0].part_of(0)
-    parts = [[int(part_of[batch.item[0]]) for batch in share.batches(0)] for share in shares]
+    assignment = shares[0].assignment(0)
+    parts = [[int(assignment[batch.item[0]]) for batch in share.batches(0)] for share in shares]
     assert {len(mine) for mine in parts} == {len(shares[0])} == {-(-5 // ranks)}
     assert {part for mine in parts for part in mine} == set(range(5))
 
@@ -128,13 +128,13 @@ def test_clusters_have_few_edges_between_them() -> None:
     partitions = ClusterPartitions(two_clusters(), 2)
     items = [set(batch.item.tolist()) for batch in partitions.batches()]
     assert sorted(items, key=min) == [set(range(0, 40, 2)), set(range(1, 40, 2))]
-    assert torch.equal(partitions.part_of(0), ClusterPartitions(two_clusters(), 2).part_of(9))
+    assert torch.equal(partitions.assignment(0), ClusterPartitions(two_clusters(), 2).assignment(9))
 
 
 def test_order_of_clusters_is_drawn() -> None:
     pytest.importorskip("pymetis")
     partitions = ClusterPartitions(network(100, 500, symmetric=False), 8)
-    orders = [[int(partitions.part_of(e)[b.item[0]]) for b in partitions.batches(e)] for e in (0, 1, 0)]
+    orders = [[int(partitions.assignment(e)[b.item[0]]) for b in partitions.batches(e)] for e in (0, 1, 0)]
     assert orders[0] == orders[2] != orders[1]
     assert sorted(orders[0]) == sorted(orders[1]) == list(range(partitions.parts))
 
@@ -205,9 +205,9 @@ def test_several_graphs_have_no_parts() -> None:
 
 
 def test_wrong_assignment() -> None:
-    with pytest.raises(InputError, match=r"part_of is torch.int64 \[3\]; expected int64 \[4\]"):
+    with pytest.raises(InputError, match=r"assignment is torch.int64 \[3\]; expected int64 \[4\]"):
         list(induced(one_network(), torch.zeros(3, dtype=torch.int64)))
-    with pytest.raises(InputError, match="part_of has parts from -1 on; expected 0"):
+    with pytest.raises(InputError, match="assignment has parts from -1 on; expected 0"):
         list(induced(one_network(), torch.tensor([0, 1, -1, 0])))
     with pytest.raises(InputError, match="wanted are parts from 0 to 2; expected 0 to 1"):
         list(induced(one_network(), torch.tensor([0, 1, 1, 0]), [0, 2]))

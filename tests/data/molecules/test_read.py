@@ -127,7 +127,9 @@ def test_split_by_column(file: Path, root: Path) -> None:
         "test": [1],
     }
     rows = [*ROWS[:3], {**ROWS[3], "part": "later"}]
-    with pytest.raises(InputError, match=r"molecules.csv: row 4: the split is 'later'; expected train, valid or test"):
+    with pytest.raises(
+        InputError, match=r"molecules.csv: row 4: the split column 'part' is 'later'; expected train, valid or test"
+    ):
         read_molecules(write_csv(file, rows), targets="active", split_column="part", root=root)
 
 

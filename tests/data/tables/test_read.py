@@ -161,7 +161,12 @@ def test_no_edges(tmp_path: Path) -> None:
         (NODES, EDGES, {"features": ["size"]}, r"nodes.csv: there is no column 'size' for the features"),
         (NODES, EDGES, {"label": "y"}, r"nodes.csv: there is no column 'y' for the labels"),
         (NODES, EDGES, {"label": ()}, r"nodes.csv: no label column is named; the columns are 'id'"),
-        (NODES, EDGES, {"split_column": "age"}, r"nodes.csv: row 1: the split column 'age' is '1.5'; expected train, valid or test"),
+        (
+            NODES,
+            EDGES,
+            {"split_column": "age"},
+            r"nodes.csv: row 1: the split column 'age' is '1.5'; expected train, valid or test",
+        ),
         (NODES, EDGES, {"split_column": "fold"}, r"nodes.csv: there is no column 'fold' for the split"),
         (NODES, EDGES, {"categorical": ["part"]}, r"'part' is named as numeric or categorical; expected a feature"),
         (NODES, EDGES, {"kind": "regression"}, r"nodes.csv: row 1: column 'kind' is 'a'; expected a number"),

@@ -71,9 +71,9 @@ def build_batch(
     for name, extra in dataset.node_extra.items():
         batch[name] = extra[node]
     if dataset.task.level == "node":
-        part_of = dataset.part_of[node]
+        parts = dataset.split_part[node]
         for number, part in enumerate(PARTS):
-            batch[f"{part}_mask"] = part_of == number
+            batch[f"{part}_mask"] = parts == number
     return batch
 
 

@@ -1,6 +1,7 @@
 """Batches of whole graphs, gathered straight from the dataset's flat arrays."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,15 +10,16 @@ import torch
 from torch import Tensor
 
 from deepergcn.data.batching.batch import GraphBatch, build_batch, room
-from deepergcn.data.batching.checks import check_rank, check_seed
+from deepergcn.data.batching.source import BatchSource
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.kernels.graphs import collate_edges, collate_nodes
+from deepergcn.data.seeds import generator
 from deepergcn.errors import InputError
 
 Ints = npt.NDArray[np.int64]
 
 
-class GraphLoader:
+class GraphLoader(BatchSource):
     """Batches of graphs, in an order that depends on the seed and the epoch alone.
 
         >>> loader = GraphLoader(dataset, dataset.split["train"], batch_size=32, shuffle=True)
@@ -25,14 +27,13 @@ class GraphLoader:
 
     Args:
         dataset: The graphs.
-        graphs: The numbers of those to take; all of them without it.
-        batch_size: How many graphs a batch has, on each rank; the last may have fewer.
-        shuffle: Draw a new order for every epoch; else the order is that of ``graphs``.
+        graphs: The numbers of those to take; all of them if None.
+        batch_size: The number of graphs of a step, over all processes; the last step may have fewer.
+        shuffle: Draw a new order in every epoch; else the order is that of ``graphs``.
         seed: The seed of the order.
-        drop_last: Leave out the last step where it has too few graphs.
+        drop_last: Drop the last step if it has fewer graphs.
         rank: The number of this process.
-        world_size: How many processes there are. Each has its own graphs and all have as many batches. Where the last
-            step has fewer graphs than there are ranks, the first graphs of the order stand in once more.
+        world_size: The number of processes, which share the graphs of every step; see :class:`BatchSource`.
     """
 
     def __init__(
@@ -47,37 +48,36 @@ class GraphLoader:
         rank: int = 0,
         world_size: int = 1,
     ) -> None:
-        self.dataset = dataset
+        super().__init__(dataset, batch_size=batch_size, seed=seed, rank=rank, world_size=world_size)
         self.graphs: Ints = (torch.arange(len(dataset)) if graphs is None else _checked(graphs, dataset)).numpy()
-        if batch_size < 1:
-            raise InputError(f"batch_size is {batch_size}; expected at least 1")
-        check_seed(seed)
-        check_rank(rank, world_size)
-        self.batch_size = batch_size
         self.shuffle = shuffle
-        self.seed = seed
         self.drop_last = drop_last
-        self.rank = rank
-        self.world_size = world_size
         self._nodes: Ints = dataset.node_ptr.numpy()
         self._edges: Ints = dataset.edge_ptr.numpy()
 
-    def __len__(self) -> int:
-        """The number of batches of an epoch."""
-        step = self.batch_size * self.world_size
-        return len(self.graphs) // step if self.drop_last else -(-len(self.graphs) // step)
+    @property
+    def num_units(self) -> int:
+        """The number of graphs of an epoch."""
+        return len(self) * self.batch_size if self.drop_last else len(self.graphs)
 
-    def batches(self, epoch: int = 0) -> Iterator[GraphBatch]:
-        """The batches of one epoch; those of the same epoch are the same."""
-        order = self.graphs
+    def __len__(self) -> int:
+        """The number of steps of an epoch."""
+        steps = len(self.graphs) / self.batch_size
+        return math.floor(steps) if self.drop_last else math.ceil(steps)
+
+    def order(self, epoch: int) -> Sequence[int]:
+        order = torch.from_numpy(self.graphs)
         if self.shuffle:
-            order = np.random.default_rng([self.seed, epoch]).permutation(order)
-        step = self.batch_size * self.world_size
-        for start in range(0, len(self) * step, step):
-            chosen = order[start : start + step]
-            if len(chosen) < self.world_size:
-                chosen = np.resize(np.concatenate((chosen, order)), self.world_size)
-            yield self.collate(chosen[self.rank :: self.world_size])
+            order = order[torch.randperm(len(order), generator=generator(self.seed, "shuffle", epoch))]
+        numbers: list[int] = order.tolist()
+        return numbers
+
+    def share(self, group: Sequence[int]) -> Sequence[int]:
+        return group[self.rank :: self.world_size] or group[:1]
+
+    def gather(self, epoch: int, groups: Sequence[Sequence[int]]) -> Iterator[list[GraphBatch]]:
+        for group in groups:
+            yield [self.collate(group)]
 
     def collate(self, graphs: npt.ArrayLike) -> GraphBatch:
         """The batch of these graphs, in this order."""

@@ -18,7 +18,7 @@ def metis(dataset: Dataset, parts: int, seed: int = 0) -> Tensor:
     degree = torch.bincount(edge_index[0], minlength=dataset.num_nodes)
     rowptr = torch.cat((degree.new_zeros(1), degree.cumsum(0)))
     graph = pymetis.CSRAdjacency(rowptr.numpy(), edge_index[1].numpy())
-    _, part_of = pymetis.part_graph(parts, graph, options=pymetis.Options(seed=seed))
+    _, assignment = pymetis.part_graph(parts, graph, options=pymetis.Options(seed=seed))
     renumbered: Tensor
-    _, renumbered = torch.unique(torch.tensor(part_of), return_inverse=True)
+    _, renumbered = torch.unique(torch.tensor(assignment), return_inverse=True)
     return renumbered

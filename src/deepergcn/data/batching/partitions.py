@@ -7,54 +7,63 @@ import torch
 from torch import Tensor
 
 from deepergcn.data.batching.batch import GraphBatch, build_batch
-from deepergcn.data.batching.checks import check_rank, check_seed
 from deepergcn.data.batching.metis import metis
+from deepergcn.data.batching.source import BatchSource
 from deepergcn.data.batching.subgraphs import induced
 from deepergcn.data.dataset import Dataset
 from deepergcn.errors import InputError
 
 
-class Partitions:
+class Partitions(BatchSource):
     """Every node is in one of the parts; each batch is the subgraph that one part induces.
 
     Args:
         dataset: A dataset of one graph.
-        parts: How many parts; none is empty.
+        parts: The number of parts; none is empty.
+        batch_size: The number of parts of a step, over all processes; one for each process if None.
         seed: The seed of what is drawn; a draw depends on it and on the epoch alone.
         rank: The number of this process.
-        world_size: How many processes share the parts. All have as many batches; where the parts cannot be shared
-            evenly, the first ones stand in once more.
+        world_size: The number of processes, which share the parts of every step; see :class:`BatchSource`.
     """
 
-    def __init__(self, dataset: Dataset, parts: int, *, seed: int = 0, rank: int = 0, world_size: int = 1) -> None:
+    def __init__(
+        self,
+        dataset: Dataset,
+        parts: int,
+        *,
+        batch_size: int | None = None,
+        seed: int = 0,
+        rank: int = 0,
+        world_size: int = 1,
+    ) -> None:
+        size = world_size if batch_size is None else batch_size
+        super().__init__(dataset, batch_size=max(size, 1), seed=seed, rank=rank, world_size=world_size)
         _check(dataset)
         if not 1 <= parts <= dataset.num_nodes:
             raise InputError(f"parts is {parts}; expected 1 to {dataset.num_nodes}, the number of nodes")
-        check_seed(seed)
-        check_rank(rank, world_size)
-        self.dataset = dataset
         self.parts = parts
-        self.seed = seed
-        self.rank = rank
-        self.world_size = world_size
 
-    def __len__(self) -> int:
-        """The number of batches of an epoch."""
-        return -(-self.parts // self.world_size)
+    @property
+    def num_units(self) -> int:
+        """The number of parts."""
+        return self.parts
 
-    def part_of(self, epoch: int) -> Tensor:
+    def assignment(self, epoch: int) -> Tensor:
         """int64 [nodes], the part that each node is in."""
         raise NotImplementedError
 
     def order(self, epoch: int) -> Sequence[int]:
-        """The parts in the order of their batches."""
         return range(self.parts)
 
-    def batches(self, epoch: int = 0) -> Iterator[GraphBatch]:
-        """The subgraphs of one epoch; those of the same epoch are the same."""
-        order = self.order(epoch)
-        mine = [order[(self.rank + self.world_size * i) % self.parts] for i in range(len(self))]
-        return induced(self.dataset, self.part_of(epoch), mine)
+    def share(self, group: Sequence[int]) -> Sequence[int]:
+        mine = group[self.rank :: self.world_size]
+        return [*mine, *group[:1]] if len(mine) < -(-len(group) // self.world_size) else mine
+
+    def gather(self, epoch: int, groups: Sequence[Sequence[int]]) -> Iterator[list[GraphBatch]]:
+        wanted = [part for group in groups for part in group]
+        subgraphs = induced(self.dataset, self.assignment(epoch), wanted)
+        for group in groups:
+            yield [next(subgraphs) for _ in group]
 
 
 class RandomPartitions(Partitions):
@@ -66,34 +75,44 @@ class RandomPartitions(Partitions):
     To average outputs over several draws, add the outputs for the batches of several epochs to an ``OutputMean``.
     """
 
-    def part_of(self, epoch: int) -> Tensor:
+    def assignment(self, epoch: int) -> Tensor:
         rng = np.random.default_rng([self.seed, epoch])
-        part_of = rng.integers(self.parts, size=self.dataset.num_nodes)
+        assignment = rng.integers(self.parts, size=self.dataset.num_nodes)
         # So that no part is empty, however small the graph.
-        part_of[rng.choice(self.dataset.num_nodes, self.parts, replace=False)] = np.arange(self.parts)
-        return torch.from_numpy(part_of)
+        assignment[rng.choice(self.dataset.num_nodes, self.parts, replace=False)] = np.arange(self.parts)
+        return torch.from_numpy(assignment)
 
 
 class ClusterPartitions(Partitions):
     """METIS cuts the graph once, so that few edges are between the parts; their order is drawn anew in every epoch."""
 
-    def __init__(self, dataset: Dataset, parts: int, *, seed: int = 0, rank: int = 0, world_size: int = 1) -> None:
-        super().__init__(dataset, parts, seed=seed, rank=rank, world_size=world_size)
-        self._part_of = metis(dataset, parts, seed)
-        self.parts = int(self._part_of.max()) + 1
+    def __init__(
+        self,
+        dataset: Dataset,
+        parts: int,
+        *,
+        batch_size: int | None = None,
+        seed: int = 0,
+        rank: int = 0,
+        world_size: int = 1,
+    ) -> None:
+        super().__init__(dataset, parts, batch_size=batch_size, seed=seed, rank=rank, world_size=world_size)
+        self._assignment = metis(dataset, parts, seed)
+        self.parts = int(self._assignment.max()) + 1
 
-    def part_of(self, epoch: int) -> Tensor:
-        return self._part_of
+    def assignment(self, epoch: int) -> Tensor:
+        return self._assignment
 
     def order(self, epoch: int) -> Sequence[int]:
         order: list[int] = np.random.default_rng([self.seed, epoch]).permutation(self.parts).tolist()
         return order
 
 
-class WholeGraph:
+class WholeGraph(BatchSource):
     """The whole graph in one batch, the same in every epoch, with the dataset's own ``Adjacency``."""
 
     def __init__(self, dataset: Dataset) -> None:
+        super().__init__(dataset, batch_size=1, seed=0, rank=0, world_size=1)
         _check(dataset)
         graph = dataset.graph(0)
         self.batch = build_batch(
@@ -105,12 +124,20 @@ class WholeGraph:
             adjacency=dataset.adjacency(),
         )
 
-    def __len__(self) -> int:
+    @property
+    def num_units(self) -> int:
+        """The one graph."""
         return 1
 
-    def batches(self, epoch: int = 0) -> Iterator[GraphBatch]:
-        """The one batch."""
-        yield self.batch
+    def order(self, epoch: int) -> Sequence[int]:
+        return (0,)
+
+    def share(self, group: Sequence[int]) -> Sequence[int]:
+        return group
+
+    def gather(self, epoch: int, groups: Sequence[Sequence[int]]) -> Iterator[list[GraphBatch]]:
+        for _ in groups:
+            yield [self.batch]
 
 
 def _check(dataset: Dataset) -> None:

@@ -20,25 +20,27 @@ PIECE = 1 << 20
 """So many edges are looked through at a time."""
 
 
-def induced(dataset: Dataset, part_of: Tensor, wanted: Sequence[int] | None = None) -> Iterator[GraphBatch]:
+def induced(dataset: Dataset, assignment: Tensor, wanted: Sequence[int] | None = None) -> Iterator[GraphBatch]:
     """The subgraphs that parts of the nodes induce, in turn.
 
     Args:
         dataset: A dataset of one graph.
-        part_of: int64 [nodes], the part from 0 on that each node is in.
+        assignment: int64 [nodes], the part from 0 on that each node is in.
         wanted: The parts to give; all of them without it.
 
     Nodes and edges keep their order. The edges between two parts are left out.
     """
-    if part_of.dtype != torch.int64 or part_of.shape != (dataset.num_nodes,):
-        raise InputError(f"part_of is {part_of.dtype} {list(part_of.shape)}; expected int64 [{dataset.num_nodes}]")
-    if int(part_of.min()) < 0:
-        raise InputError(f"part_of has parts from {int(part_of.min())} on; expected 0")
-    parts = int(part_of.max()) + 1
+    if assignment.dtype != torch.int64 or assignment.shape != (dataset.num_nodes,):
+        raise InputError(
+            f"assignment is {assignment.dtype} {list(assignment.shape)}; expected int64 [{dataset.num_nodes}]"
+        )
+    if int(assignment.min()) < 0:
+        raise InputError(f"assignment has parts from {int(assignment.min())} on; expected 0")
+    parts = int(assignment.max()) + 1
     chosen = range(parts) if wanted is None else wanted
     if chosen and not 0 <= min(chosen) <= max(chosen) < parts:
         raise InputError(f"wanted are parts from {min(chosen)} to {max(chosen)}; expected 0 to {parts - 1}")
-    narrow: npt.NDArray[Any] = part_of.numpy().astype(np.uint8 if parts <= 256 else np.int32)
+    narrow: npt.NDArray[Any] = assignment.numpy().astype(np.uint8 if parts <= 256 else np.int32)
     edges, edge_start = _inside(dataset.edge_index.numpy(), narrow, parts)
     nodes = np.argsort(narrow, kind="stable")
     node_start = np.concatenate(([0], np.cumsum(np.bincount(narrow, minlength=parts))))
@@ -53,15 +55,15 @@ def induced(dataset: Dataset, part_of: Tensor, wanted: Sequence[int] | None = No
         )
 
 
-def _inside(edge_index: npt.NDArray[np.int32], part_of: npt.NDArray[Any], parts: int) -> tuple[Ints, Ints]:
+def _inside(edge_index: npt.NDArray[np.int32], assignment: npt.NDArray[Any], parts: int) -> tuple[Ints, Ints]:
     """The numbers of the edges inside of parts, part by part, and where each part begins."""
     count = edge_index.shape[1]
     counts = np.zeros((-(-count // PIECE), parts), dtype=np.int64)
-    in_pieces(count, lambda i, j: count_inside(edge_index[:, i:j], part_of, counts[i // PIECE]), PIECE)
+    in_pieces(count, lambda i, j: count_inside(edge_index[:, i:j], assignment, counts[i // PIECE]), PIECE)
     start = np.concatenate(([0], np.cumsum(counts.sum(0))))
     place = start[:-1] + np.cumsum(counts, axis=0) - counts
     edges = np.empty(start[-1], dtype=np.int64)
-    in_pieces(count, lambda i, j: list_inside(edge_index[:, i:j], part_of, i, place[i // PIECE], edges), PIECE)
+    in_pieces(count, lambda i, j: list_inside(edge_index[:, i:j], assignment, i, place[i // PIECE], edges), PIECE)
     return edges, start
 
 

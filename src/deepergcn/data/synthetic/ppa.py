@@ -64,7 +64,7 @@ def synthetic_ppa(graphs: int, nodes: float, edges: float, seed: int, digest: st
         ),
         piece=64,
     )
-    part_of = _parts(species, seed)[species_of]
+    part = _parts(species, seed)[species_of]
     return Dataset(
         name="synthetic-ppa",
         task=Task("graph", "multi-class", CLASSES, "accuracy"),
@@ -74,7 +74,7 @@ def synthetic_ppa(graphs: int, nodes: float, edges: float, seed: int, digest: st
         symmetric=True,
         edge_attr=torch.from_numpy(edge_attr),
         y=torch.from_numpy(class_of[species_of]),
-        split={part: torch.from_numpy(np.flatnonzero(part_of == number)) for number, part in enumerate(PARTS)},
+        split={name: torch.from_numpy(np.flatnonzero(part == number)) for number, name in enumerate(PARTS)},
         digest=digest,
     )
 
@@ -87,13 +87,13 @@ def _species(graphs: int) -> Ints:
 
 def _parts(species: int, seed: int) -> Ints:
     """The part of the split that every species is in: one of each class in each part, the rest by the shares."""
-    part_of = np.arange(species) // CLASSES
-    rest = np.flatnonzero(part_of >= len(PARTS))
+    part = np.arange(species) // CLASSES
+    rest = np.flatnonzero(part >= len(PARTS))
     wanted = np.rint(np.cumsum(_SPECIES_SHARE) * species) - np.arange(1, len(PARTS) + 1) * CLASSES
     bounds = np.clip(wanted, 0, len(rest)).astype(np.int64)
     shuffled = rest[np.argsort(uniforms(key(seed, "split"), len(rest)), kind="stable")]
-    part_of[shuffled] = np.searchsorted(bounds, np.arange(len(rest)), side="right")
-    return part_of
+    part[shuffled] = np.searchsorted(bounds, np.arange(len(rest)), side="right")
+    return part
 
 
 def _num_nodes(graphs: int, mean: float, seed: int) -> Ints:

@@ -1,0 +1,50 @@
+"""The batch source that fits a dataset and the settings of a recipe."""
+
+from typing import Literal
+
+from torch import Tensor
+
+from deepergcn.data.batching.loader import GraphLoader
+from deepergcn.data.batching.partitions import ClusterPartitions, Partitions, RandomPartitions, WholeGraph
+from deepergcn.data.batching.source import BatchSource
+from deepergcn.data.dataset import Dataset
+
+Partitioning = Literal["random", "metis"]
+
+_PARTITIONS: dict[Partitioning, type[Partitions]] = {"random": RandomPartitions, "metis": ClusterPartitions}
+
+
+def batch_source(
+    dataset: Dataset,
+    *,
+    seed: int,
+    graphs: Tensor | None = None,
+    shuffle: bool = False,
+    batch_size: int = 1,
+    partitions: int = 1,
+    partitioning: Partitioning = "random",
+    rank: int = 0,
+    world_size: int = 1,
+) -> BatchSource:
+    """Batches of graphs where the task labels graphs, else of parts of one graph, or of all of it.
+
+    Args:
+        dataset: The dataset.
+        seed: The seed of all that is drawn.
+        graphs: The graphs to take, where the task labels graphs; all of them if None.
+        shuffle: Draw a new order of the graphs in every epoch.
+        batch_size: The number of graphs, or of parts, of a step, over all processes.
+        partitions: The number of parts; 1 is the whole graph.
+        partitioning: How the parts are drawn.
+        rank: The number of this process.
+        world_size: The number of processes.
+    """
+    if dataset.task.level == "graph":
+        return GraphLoader(
+            dataset, graphs, batch_size=batch_size, shuffle=shuffle, seed=seed, rank=rank, world_size=world_size
+        )
+    if partitions == 1:
+        return WholeGraph(dataset)
+    return _PARTITIONS[partitioning](
+        dataset, partitions, batch_size=batch_size, seed=seed, rank=rank, world_size=world_size
+    )
