@@ -3,11 +3,12 @@
 from importlib import import_module
 from inspect import Parameter, signature
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from deepergcn.data import load_dataset, write_layout
-from deepergcn.data.registry import FORMATS, SOURCES
+from deepergcn.data.registry import FORMATS, SOURCES, load_tables
 from deepergcn.errors import InputError
 from tests.data.examples import assert_same, one_network
 
@@ -44,3 +45,32 @@ def test_known_dataset_that_is_not_there(tmp_path: Path) -> None:
         load_dataset("ogbg-molhiv", tmp_path)
     with pytest.raises(InputError, match="ogbg-molhiv: has no option 'symmetric'; its options: none"):
         load_dataset("ogbg-molhiv", tmp_path, symmetric=True)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "problem"),
+    [
+        ("targets", 5, "Input should be"),
+        ("kind", [], "Input should be 'binary'"),
+        ("kind", "guess", "Input should be 'binary'"),
+        ("seed", "1", "Input should be a valid integer"),
+        ("fractions", "abc", "'str' instances are not allowed"),
+        ("strict", "maybe", "Input should be a valid boolean"),
+        ("workers", {}, "Input should be a valid integer"),
+        ("id_column", 3, "Input should be a valid string"),
+    ],
+)
+def test_an_option_of_another_type_is_named(tmp_path: Path, option: str, value: Any, problem: str) -> None:
+    (tmp_path / "m.csv").write_text("smiles,y\nCC,1\n")
+    with pytest.raises(InputError, match=rf"m\.csv: option '{option}' is .*; {problem}"):
+        load_dataset(tmp_path / "m.csv", tmp_path, **{option: value})
+
+
+def test_options_of_tables_are_checked(tmp_path: Path) -> None:
+    for name in ("nodes.csv", "edges.csv"):
+        (tmp_path / name).write_text("id\n1\n")
+    nodes, edges = tmp_path / "nodes.csv", tmp_path / "edges.csv"
+    with pytest.raises(InputError, match=r"nodes\.csv: has no option 'speed'; its options: label, id_column"):
+        load_tables(nodes, edges, tmp_path, speed=3)
+    with pytest.raises(InputError, match=r"nodes\.csv: option 'directed' is 'no'; Input should be a valid boolean"):
+        load_tables(nodes, edges, tmp_path, directed="no")

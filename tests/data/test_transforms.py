@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.utils import add_remaining_self_loops, scatter, to_undirected
 
-from deepergcn.data import Dataset, apply_transforms
+from deepergcn.data import Dataset, Task, apply_transforms
 from deepergcn.errors import InputError
 from tests.data.examples import assert_same, one_network, two_molecules
 from tests.data.generated import datasets
@@ -158,3 +158,40 @@ def test_dataset_itself_is_not_changed() -> None:
 def test_where_a_transform_does_not_apply(dataset: Dataset, transform: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         apply_transforms(dataset, [transform])
+
+
+@pytest.mark.parametrize(
+    ("transform", "message"),
+    [
+        ({"name": []}, r"there is no transform \[\]"),
+        ({"name": "node-features-from-edges", "reduce": []}, r"reduce is \[\]; expected one of sum, mean, max"),
+        ({"name": "self-loops", "fill": "x"}, "fill is 'x'; expected a number within float32"),
+        ({"name": "self-loops", "fill": float("nan")}, "fill is nan; expected a number within float32"),
+        ({"name": "self-loops", "fill": 1e39}, r"fill is 1e\+39; expected a number within float32"),
+    ],
+)
+def test_options_that_are_none(transform: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        apply_transforms(with_evidence(), [transform])
+
+
+def test_sums_beyond_float32_and_memory_are_refused() -> None:
+    large = with_evidence(edge_attr=torch.full((3, 2), 3e38))
+    with pytest.raises(InputError, match="the sum at node 2 of one-network exceeds float32"):
+        apply_transforms(large, ["node-features-from-edges"])
+    many = 2**40
+    edges = two_molecules().edge_index.long()
+    none = torch.empty(0, dtype=torch.int64)
+    claimed = two_molecules(
+        task=Task("graph", "binary", 1, "rocauc"),
+        node_ptr=torch.tensor([0, 3, many]),
+        edge_index=edges,
+        x=None,
+        x_categories=None,
+        edge_attr=torch.ones(3, 1),
+        edge_categories=None,
+        y=torch.tensor([[0.0], [1.0]]),
+        split={"train": torch.tensor([0, 1]), "valid": none, "test": none},
+    )
+    with pytest.raises(InputError, match="GB of memory; this machine has less"):
+        apply_transforms(claimed, ["node-features-from-edges"])

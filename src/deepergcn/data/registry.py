@@ -4,6 +4,7 @@ A loader is written as ``"module:function"`` and imported when it is used, so th
 """
 
 import inspect
+import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -106,12 +107,31 @@ def load_dataset(name_or_path: str | Path, root: str | Path | None = None, **opt
     raise InputError(f"{path}: is not a dataset; expected {', or '.join(form.name for form in FORMATS)}")
 
 
+def load_tables(nodes: str | Path, edges: str | Path, root: str | Path | None = None, **options: Any) -> "Dataset":
+    """The graph of these tables of nodes and edges; the options are those of :func:`deepergcn.data.read_tables`."""
+    return _call(str(nodes), "deepergcn.data.tables.read:read_tables", (nodes, edges), data_root(root), options)
+
+
 def _call(subject: str, loader: str, arguments: tuple[Any, ...], root: Path, options: dict[str, Any]) -> "Dataset":
     module, _, function = loader.partition(":")
     load: Callable[..., Dataset] = getattr(import_module(module), function)
-    allowed = [p.name for p in inspect.signature(load).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    allowed.remove("root")
-    unknown = [name for name in options if name not in allowed]
-    if unknown:
-        raise InputError(f"{subject}: has no option {unknown[0]!r}; its options: {', '.join(allowed) or 'none'}")
-    return load(*arguments, root=root, **options)
+    return load(*arguments, root=root, **_checked(subject, load, options))
+
+
+def _checked(subject: str, load: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
+    """The options, each of a name and a type that the loader's signature has; a list may stand for a tuple."""
+    from pydantic import TypeAdapter, ValidationError
+
+    parameters = inspect.signature(load).parameters.values()
+    allowed = {p.name: p.annotation for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "root"}
+    checked = {}
+    for name, value in options.items():
+        if name not in allowed:
+            raise InputError(f"{subject}: has no option {name!r}; its options: {', '.join(allowed) or 'none'}")
+        given = tuple(value) if isinstance(value, list) else value
+        try:
+            checked[name] = TypeAdapter(allowed[name]).validate_python(given, strict=not isinstance(given, dict))
+        except ValidationError as error:
+            problem = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+            raise InputError(f"{subject}: option {name!r} is {reprlib.repr(value)}; {problem}") from error
+    return checked

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from deepergcn.data.dataset import Dataset, directed
 from deepergcn.data.kernels.graphs import incident_count, incident_max, incident_sum
+from deepergcn.data.storage.memory import check_memory
 from deepergcn.errors import InputError
 
 Reduce = Literal["sum", "mean", "max"]
@@ -27,7 +28,7 @@ def apply_transforms(dataset: Dataset, transforms: Iterable[str | Mapping[str, A
     for entry in transforms:
         options = {"name": entry} if isinstance(entry, str) else dict(entry)
         name = options.pop("name", None)
-        if name not in TRANSFORMS:
+        if not isinstance(name, str) or name not in TRANSFORMS:
             raise InputError(f"there is no transform {name!r}; expected one of {', '.join(TRANSFORMS)}")
         allowed = list(inspect.signature(TRANSFORMS[name]).parameters)[1:]
         unknown = [option for option in options if option not in allowed]
@@ -43,7 +44,7 @@ def node_features_from_edges(dataset: Dataset, reduce: Reduce = "sum") -> Datase
 
     In a symmetric dataset these are all edges of the node. The new features stand after those that the nodes have.
     """
-    if reduce not in get_args(Reduce):
+    if not isinstance(reduce, str) or reduce not in get_args(Reduce):
         raise InputError(f"reduce is {reduce!r}; expected one of {', '.join(get_args(Reduce))}")
     if dataset.edge_attr is None or dataset.edge_categories is not None:
         found = "no edge features" if dataset.edge_attr is None else "edge features that are categories"
@@ -51,6 +52,7 @@ def node_features_from_edges(dataset: Dataset, reduce: Reduce = "sum") -> Datase
     where = dataset.node_ptr.numpy(), dataset.edge_ptr.numpy(), dataset.edge_index.numpy()
     features = dataset.edge_attr.numpy()
     shape = (dataset.num_nodes, features.shape[1])
+    check_memory(12 * shape[0] * shape[1], f"node-features-from-edges: {shape[1]} features of {shape[0]} nodes")
     if reduce == "max":
         total = np.full(shape, -np.inf)
         incident_max(*where, features, dataset.symmetric, total)
@@ -62,7 +64,12 @@ def node_features_from_edges(dataset: Dataset, reduce: Reduce = "sum") -> Datase
         count = np.zeros(dataset.num_nodes, dtype=np.int64)
         incident_count(*where, dataset.symmetric, count)
         total /= np.maximum(count, 1)[:, None]
-    return _append(dataset, "node-features-from-edges", torch.from_numpy(total.astype(np.float32)))
+    with np.errstate(over="ignore"):
+        made = total.astype(np.float32)
+    if not np.isfinite(made).all():
+        node = int(np.argwhere(~np.isfinite(made))[0, 0])
+        raise InputError(f"node-features-from-edges: the {reduce} at node {node} of {dataset.name} exceeds float32")
+    return _append(dataset, "node-features-from-edges", torch.from_numpy(made))
 
 
 def one_hot_species(dataset: Dataset) -> Dataset:
@@ -72,6 +79,7 @@ def one_hot_species(dataset: Dataset) -> Dataset:
         columns = ", ".join(dataset.node_extra) or "none"
         raise InputError(f"one-hot-species: {dataset.name} has no column of integers species; its columns: {columns}")
     values, column = species.unique(return_inverse=True)
+    check_memory(12 * len(values) * dataset.num_nodes, f"one-hot-species: {len(values)} species")
     return _append(dataset, "one-hot-species", torch.nn.functional.one_hot(column, len(values)).float())
 
 
@@ -83,6 +91,8 @@ def self_loops(dataset: Dataset, fill: float | None = None) -> Dataset:
 
     The new dataset is not stored as symmetric, but has both directions of every edge.
     """
+    if fill is not None and (type(fill) not in (int, float) or not abs(fill) <= torch.finfo(torch.float32).max):
+        raise InputError(f"self-loops: fill is {fill!r}; expected a number within float32")
     if dataset.edge_attr is not None and (fill is None or dataset.edge_categories is not None):
         kind = "numbers: give fill" if dataset.edge_categories is None else "categories, which a new edge cannot have"
         raise InputError(f"self-loops: {dataset.name} has edge features that are {kind}")

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.registry import SOURCES, load_dataset
-from deepergcn.data.tables.read import read_tables
+from deepergcn.data.registry import SOURCES, load_dataset, load_tables
 from deepergcn.data.transforms import apply_transforms
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import DataSection
@@ -23,7 +22,4 @@ def _read(section: DataSection) -> Dataset:
         )
     if section.edges is None:
         return load_dataset(section.source, **section.options)
-    try:
-        return read_tables(section.source, section.edges, **section.options)
-    except TypeError as error:  # an option that there is not
-        raise InputError(f"data.options: {error}") from error
+    return load_tables(section.source, section.edges, **section.options)

@@ -15,10 +15,15 @@ BAD = {
     "c1cccc1": "Can't kekulize mol.  Unkekulized atoms: 0 1 2 3 4",
     "": "empty",
     "Cé": "a character that is not ASCII",
+    "CC\nO": "a line break within the SMILES",
+    "CC \udcff": "a character that is not Unicode text",
+    "C" * 100_001: "100001 atoms; expected at most 100000",
+    "C1" + "C" * 9_999 + "1": "10000 atoms and 1 rings; expected at most 5000 and 500",
+    "C1CC1" * 501: "1503 atoms and 501 rings; expected at most 5000 and 500",
 }
 
 
-@pytest.mark.parametrize(("smiles", "reason"), BAD.items())
+@pytest.mark.parametrize(("smiles", "reason"), BAD.items(), ids=BAD.values())
 def test_reason(smiles: str, reason: str) -> None:
     assert parse_molecules([smiles]).skipped == (Skipped(1, smiles, reason),)
 
@@ -70,3 +75,11 @@ def test_processes_give_the_same_and_report_progress() -> None:
 def test_strict_stops_the_processes() -> None:
     with pytest.raises(InputError, match="row 1: "):
         parse_molecules(["C1"] + ["C"] * 3_000, strict=True, workers=2)
+
+
+def test_a_long_chain_and_a_record_without_an_end() -> None:
+    assert parse_molecules(["C" * 20_000]).graphs.num_atoms.tolist() == [20_000]
+    record = "\n\n\n  1  0  0  0  0  0  0  0  0  0999 V2000\n    0.0000    0.0000    0.0000 C   0  0\n"
+    parsed = parse_molecules([record, record + "M  END\n"], form="molblock")
+    assert parsed.positions.tolist() == [1]
+    assert parsed.skipped[0].reason

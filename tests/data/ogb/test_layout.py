@@ -125,6 +125,11 @@ def text(name: str, content: str) -> Damage:
     return lambda folder: put(folder, name, content)
 
 
+def description(content: str | bytes) -> Damage:
+    raw = content.encode() if isinstance(content, str) else content
+    return lambda folder: (folder / "dataset.json").write_bytes(raw)
+
+
 DAMAGES: list[tuple[Damage, str]] = [
     (truncate("raw/edge.csv.gz"), r"raw/edge.csv.gz: the file is damaged or cut short"),
     (truncate("split/random/train.csv.gz"), r"train.csv.gz: the file is damaged or cut short"),
@@ -154,7 +159,30 @@ DAMAGES: list[tuple[Damage, str]] = [
     (text("raw/node-feat.csv.gz", "1\n"), r"node-feat.csv.gz: has 1 row; expected 6 rows \(the sum of num-node-list\)"),
     (text("raw/num-edge-list.csv.gz", "2\n1\n"), r"num-edge-list.csv.gz: has 2 rows; expected 3 rows"),
     (text("raw/num-edge-list.csv.gz", "4\n-1\n0\n"), "num-edge-list.csv.gz, row 2: the count is -1"),
-    (text("raw/num-edge-list.csv.gz", "2\n1\n9999999999999\n"), "too small for 10000000000002 rows"),
+    (
+        text("raw/num-edge-list.csv.gz", "2\n1\n9999999999999\n"),
+        "num-edge-list.csv.gz, row 3: the counts add up to 10000000000002",
+    ),
+    (text("raw/num-edge-list.csv.gz", "2\n1\n9999999999\n"), "edge.csv.gz: the file is too small for 10000000002 rows"),
+    (
+        text("raw/num-node-list.csv.gz", "1\n9223372036854775807\n9223372036854775807\n"),
+        "num-node-list.csv.gz, row 2: the counts add up to 9223372036854775808; expected at most 2147483647",
+    ),
+    (text("raw/num-node-list.csv.gz", "1\n1" + "0" * 5000 + "\n1\n"), "num-node-list.csv.gz, row 2: has '10000"),
+    (
+        text("raw/num-node-list.csv.gz", "3\n\u0662\n1\n"),
+        "row 2: has '\u0662'; expected an integer",
+    ),
+    (text("raw/edge-feat.csv.gz", "1\n1_0\n3\n"), "edge-feat.csv.gz, row 2: has '1_0'; expected a number"),
+    (text("raw/edge-feat.csv.gz", "1\n" + "a" * 200_000 + "\n3\n"), "edge-feat.csv.gz, row 2: cannot be read"),
+    (
+        text("raw/graph-label.csv.gz", "0\n2\n16777217\n"),
+        "row 3: the label is 16777217; expected a class",
+    ),
+    (
+        text("raw/graph-label.csv.gz", "0\n0.5\n1e39\n"),
+        "row 3: the label is .*; expected a finite number",
+    ),
     (text("raw/num-node-list.csv.gz", "3\n0\n3\n"), "num-node-list.csv.gz, row 2: the count is 0; expected at least 1"),
     (
         text("raw/graph-label.csv.gz", "0\n2\n"),
@@ -173,11 +201,32 @@ DAMAGES: list[tuple[Damage, str]] = [
     (text("split/random/train.csv.gz", "one\n"), "train.csv.gz, row 1: has 'one'; expected an integer"),
     (text("split/scaffold/train.csv.gz", "1\n"), "the split is one of random, scaffold"),
     (text("raw/node_species.csv.gz", "1\n2\n"), "node_species.csv.gz: has 2 rows; expected 6 rows"),
-    (lambda f: (f / "dataset.json").write_text("{"), "dataset.json: is not readable JSON"),
-    (lambda f: (f / "dataset.json").write_text("[]"), "dataset.json: the file is .*; expected dict"),
-    (lambda f: (f / "dataset.json").write_text('{"settings": {"speed": 1}}'), "has speed, which is not a setting"),
-    (lambda f: (f / "dataset.json").write_text('{"settings": {"task": {"level": 1}}}'), "expected level, kind"),
-    (lambda f: (f / "dataset.json").write_text('{"settings": {"x_categories": 3}}'), "x_categories is not a list"),
+    (description("{"), "dataset.json: the file: Invalid JSON"),
+    (description("[]"), "dataset.json: the file: .*object"),
+    (
+        lambda f: (f / "dataset.json").write_text('{"settings": {"speed": 1}}'),
+        "settings.speed: Extra inputs are not permitted",
+    ),
+    (
+        lambda f: (f / "dataset.json").write_text('{"settings": {"task": {"level": 1}}}'),
+        "settings.task.level: Input should be",
+    ),
+    (
+        lambda f: (f / "dataset.json").write_text('{"settings": {"x_categories": 3}}'),
+        "x_categories: Input should be a valid",
+    ),
+    (
+        lambda f: (f / "dataset.json").write_text('{"settings": {"x_categories": []}}'),
+        "x_categories: .* at least 1 item",
+    ),
+    (
+        lambda f: (f / "dataset.json").write_text('{"edge_features": -1}'),
+        "edge_features: .* greater than or equal to 1",
+    ),
+    (description('{"edge_features": 1' + "0" * 5000 + "}"), "dataset.json: "),
+    (description('{"ids": ' + "[" * 100_000), "dataset.json: the file: "),
+    (description('{"name": "' + "\\ud800" + '"}'), "dataset.json: the file: "),
+    (description(b'{"name": "\xff"}'), "dataset.json: the file: "),
 ]
 
 
@@ -221,6 +270,15 @@ def test_category_out_of_range(folder: Path, tmp_path: Path) -> None:
         load_dataset(folder, tmp_path, x_categories=(8, 2))
     with pytest.raises(InputError, match=r"row 1: has 2 columns; expected 3"):
         load_dataset(folder, tmp_path, x_categories=(9, 2, 2))
+
+
+def test_class_numbers_that_float32_cannot_hold_stay_apart(folder: Path, tmp_path: Path) -> None:
+    put(folder, "raw/graph-label.csv.gz", "16777216\n16777217\n0\n")
+    task = Task("graph", "multi-class", 16777218, "accuracy")
+    dataset = load_dataset(folder, tmp_path, task=task)
+    assert dataset.y.tolist() == [16777216, 16777217, 0]
+    write_layout(dataset, tmp_path / "again")
+    assert load_dataset(tmp_path / "again", tmp_path).y.tolist() == [16777216, 16777217, 0]
 
 
 def test_files_without_compression(folder: Path, tmp_path: Path) -> None:

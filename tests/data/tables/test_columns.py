@@ -1,7 +1,11 @@
 """Columns of a user's file: text and numbers out of any format, and one clear error for every damage."""
 
+import datetime
 import gzip
+import os
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -71,14 +75,21 @@ def test_nested_parquet_column(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", b"", "cannot be read: Empty CSV file"),
+        ("a.csv", b"", "the file is empty; expected a header"),
         ("a.csv", b"a,b\n1,2\n\n3\n", "row 2 has 1 columns; expected 2"),
         ("a.csv", b"a,b\n1,2,3\n", "row 1 has 3 columns; expected 2"),
         ("a.csv", b"a,a\n1,2\n", "two columns are called 'a'"),
-        ("a.csv", b"a\n\xe9\n", "invalid UTF8"),
-        ("a.csv", b"\xe9\n1\n", "utf-8"),
-        ("a.csv.gz", b"a\n1\n", "incorrect header check"),
-        ("a.csv.gz", gzip.compress(b"a\n" + bytes(range(48, 58)) * 999, mtime=0)[:-9], "Truncated"),
+        ("a.csv", b"a\n\xe9\n", "row 1 has the byte 0xe9; invalid UTF-8"),
+        ("a.csv", b"\xe9\n1\n", "the header has the byte 0xe9; invalid UTF-8"),
+        ("a.csv", b"\n\r\n", "the file is empty; expected a header"),
+        ("a.csv", b"\xef\xbb\xbf\n", "the file is empty; expected a header"),
+        ("a.csv", b"a,b\n\n1,2\n3,\0\n", "row 2 has a NUL byte"),
+        ("a.csv", "a\n1\n".encode("utf-16"), "the header has a NUL byte"),
+        ("a.csv", b'a,b\n1,2\n3,"x\n4,5\n', "row 2 has a quote that is never closed"),
+        ("a.csv", b'a,b\n1,2\n3,"x\n4,5\n6,"y\n', "row 2 has text after a closing quote"),
+        ("a.csv", b'"a\n1\n', "the header has a quote that is never closed"),
+        ("a.csv.gz", b"a\n1\n", "Not a gzipped file"),
+        ("a.csv.gz", gzip.compress(b"a\n" + bytes(range(48, 58)) * 999, mtime=0)[:-9], "damaged or cut short"),
         ("a.parquet", b"PAR1", "cannot be read"),
         ("a.txt", b"a\n1\n", "expected a name that ends in .csv, .csv.gz, .parquet"),
     ],
@@ -96,3 +107,97 @@ def test_damage_is_named_and_mended(name: str, content: bytes, message: str, tmp
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"a\.csv: there is no such file"):
         read_columns(tmp_path / "a.csv")
+
+
+def test_a_folder_a_pipe_and_a_loop_are_no_files(tmp_path: Path) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "loop.csv").symlink_to(tmp_path / "loop.csv")
+    for name, message in (
+        ("folder.csv", "is a folder; expected a file"),
+        ("pipe.csv", "is a pipe or a device; expected a file"),
+        ("loop.csv", r"cannot be read \(Too many levels of symbolic links\)"),
+        ("a\0.csv", "there is no such file"),
+        ("x" * 300 + ".csv", r"cannot be read \(File name too long\)"),
+    ):
+        with pytest.raises(InputError, match=message):
+            read_columns(tmp_path / name)
+
+
+def test_small_and_large_exponents(tmp_path: Path) -> None:
+    table = columns(tmp_path / "a.csv", "n\n1e-120\n1E+120\n1e-999\n2.5e0001\n")
+    np.testing.assert_array_equal(table.numbers("n"), [1e-120, 1e120, 0, 25])
+
+
+@pytest.mark.parametrize("cell", ["\u00b2", "\u0663", "\uff11", "1\u0660", "\u2460", "1e", "e5", "9" * 400])
+def test_digits_that_are_none(cell: str, tmp_path: Path) -> None:
+    table = columns(tmp_path / "a.csv", f"n\n1\n{cell}\n")
+    assert table.not_numbers("n").tolist() == [1]
+
+
+def test_integers_beyond_64_bits(tmp_path: Path) -> None:
+    table = columns(tmp_path / "a.csv", f"n\n{2**70}\n{-(2**70)}\n")
+    np.testing.assert_array_equal(table.numbers("n"), [2.0**70, -(2.0**70)])
+    assert table.text("n").to_pylist() == [str(2**70), str(-(2**70))]
+    pyarrow.parquet.write_table(pa.table({"n": pa.array([2**64 - 1, 2**53 + 1], pa.uint64())}), tmp_path / "a.parquet")
+    table = read_columns(tmp_path / "a.parquet")
+    np.testing.assert_array_equal(table.numbers("n"), [2.0**64, 2.0**53])
+    assert table.text("n").to_pylist() == [str(2**64 - 1), str(2**53 + 1)]
+
+
+def test_parquet_types(tmp_path: Path) -> None:
+    day = datetime.date(2020, 1, 2)
+    kinds = {
+        "dictionary": pa.array(["a", None, "b"]).dictionary_encode(),
+        "decimal": pa.array([Decimal("1.50"), None, Decimal("-2")]),
+        "date": pa.array([day, None, day]),
+        "bool": pa.array([True, None, False]),
+        "half": pa.array(np.array([1.5, 2, np.nan], np.float16)),
+        "nothing": pa.nulls(3),
+    }
+    pyarrow.parquet.write_table(pa.table(kinds), tmp_path / "a.parquet")
+    table = read_columns(tmp_path / "a.parquet")
+    assert table.text("dictionary").to_pylist() == ["a", None, "b"]
+    np.testing.assert_array_equal(table.numbers("decimal"), [1.5, np.nan, -2])
+    assert table.text("date").to_pylist() == ["2020-01-02", None, "2020-01-02"]
+    assert table.text("bool").to_pylist() == ["true", None, "false"]
+    np.testing.assert_array_equal(table.numbers("half"), [1.5, 2, np.nan])
+    assert table.text("nothing").to_pylist() == [None] * 3
+
+
+def test_text_of_parquet_that_is_not_utf8(tmp_path: Path) -> None:
+    raw = pa.array([b"good", b"\xff\xfe"])
+    pyarrow.parquet.write_table(
+        pa.table({"t": pa.StringArray.from_buffers(2, *raw.buffers()[1:])}), tmp_path / "a.parquet"
+    )
+    with pytest.raises(InputError, match="column 't' is damaged: Invalid UTF8 sequence at string index 1"):
+        read_columns(tmp_path / "a.parquet").text("t")
+
+
+class CountedTable:
+    """A table that counts how often its names are asked for."""
+
+    def __init__(self, table: Any) -> None:
+        self.table, self.num_rows, self.asked = table, table.num_rows, 0
+
+    @property
+    def column_names(self) -> list[str]:
+        self.asked += 1
+        return list(self.table.column_names)
+
+    def column(self, place: int) -> Any:
+        return self.table.column(place)
+
+
+def test_the_names_of_a_wide_table_are_looked_at_once(tmp_path: Path) -> None:
+    names = [f"c{i}" for i in range(2_000)]
+    table = columns(tmp_path / "a.csv", ",".join(names) + "\n" + ",".join("1" * len(names)) + "\n")
+    wide = Columns(table.path, CountedTable(table.table))
+    wide.require(names, "features")
+    assert all(wide.is_numeric(name) for name in names)
+    assert wide.table.asked == 1
+
+
+def test_a_huge_cell(tmp_path: Path) -> None:
+    table = columns(tmp_path / "a.csv", "t,u\n" + "x" * 3_000_000 + ",1\n")
+    assert len(table.text("t")[0].as_py()) == 3_000_000

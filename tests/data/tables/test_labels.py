@@ -9,9 +9,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deepergcn.data.labels import MOST_CLASSES
 from deepergcn.data.tables.columns import Columns
 from deepergcn.data.tables.labels import (
-    MOST_CLASSES,
     LabelSchema,
     infer_labels,
     labelled,
@@ -137,3 +137,27 @@ def test_missing_labels(kind: Kind) -> None:
     y = missing_labels(Task("graph", kind, outputs, "accuracy" if kind != "regression" else "mae"), 4)
     assert len(y) == 4
     assert not len(labelled(y))
+
+
+def test_classes_beyond_the_integers_of_float64_stay_apart() -> None:
+    cells = [str(2**53), str(2**53 + 1), str(2**64 + 1), str(2**53)]
+    many = table(y=cells)
+    schema = infer_labels(many, ["y"])
+    assert schema == LabelSchema(("y",), "multi-class", (tuple(cells[:3]),))
+    assert read_labels(many, schema).tolist() == [0, 1, 2, 0]
+    typed = Columns(Path("t.parquet"), pa.table({"y": pa.array([2**60 + 1, 2**60, 0])}))
+    assert infer_labels(typed, ["y"]).classes == (("0", str(2**60), str(2**60 + 1)),)
+    assert read_labels(typed, infer_labels(typed, ["y"])).tolist() == [2, 1, 0]
+
+
+def test_numbers_that_are_written_differently_are_one_class() -> None:
+    cells = ["1", "1.0", "1e0", "+1", "2", "1e-9999999999999999999", "0"]
+    schema = infer_labels(table(y=cells), ["y"])
+    assert schema.classes == (("0", "1", "2"),)
+    assert read_labels(table(y=cells), schema).tolist() == [1, 1, 1, 1, 2, 0, 0]
+
+
+def test_classes_are_found_again_in_some_of_the_rows() -> None:
+    mixed = table(y=["1.0", "a", "2.0"])
+    schema = infer_labels(mixed, ["y"])
+    assert read_labels(mixed.take(np.array([0, 2])), schema).tolist() == [0, 1]

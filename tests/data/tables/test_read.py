@@ -170,8 +170,8 @@ def test_no_edges(tmp_path: Path) -> None:
         (NODES, EDGES, {"split_column": "fold"}, r"nodes.csv: there is no column 'fold' for the split"),
         (NODES, EDGES, {"categorical": ["part"]}, r"'part' is named as numeric or categorical; expected a feature"),
         (NODES, EDGES, {"kind": "regression"}, r"nodes.csv: row 1: column 'kind' is 'a'; expected a number"),
-        ("", EDGES, {}, r"nodes.csv: cannot be read: Empty CSV file"),
-        (NODES, "", {}, r"edges.csv: cannot be read: Empty CSV file"),
+        ("", EDGES, {}, r"nodes.csv: the file is empty; expected a header"),
+        (NODES, "", {}, r"edges.csv: the file is empty; expected a header"),
         ("id,kind,part\n", EDGES, {}, r"nodes.csv: the table has no rows"),
         (NODES, EDGES + "007,é\n", {}, r"edges.csv: row 4 has 2 columns; expected 4"),
         (

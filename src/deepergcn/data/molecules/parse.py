@@ -23,6 +23,9 @@ Form = Literal["smiles", "molblock"]
 Progress = Callable[[int, int], None]
 """Called with the number of molecules done and of all."""
 
+_MOST_ATOMS = 100_000
+_MOST_RING_ATOMS, _MOST_RINGS = 5_000, 500  # in a molecule with rings: RDKit's time and memory grow with their cube
+_LONG = {"smiles": 1_000, "molblock": 20_000}  # a shorter text has fewer atoms and rings than that
 _CHUNK = 500
 _WORTH_PROCESSES = 2_000
 _IDLE_SECONDS = 5
@@ -129,8 +132,17 @@ def parse_molecule(text: str | None, form: Form = "smiles") -> Mol | str:
         return "empty"
     if form == "smiles" and not text.split()[0].isascii():  # RDKit passes over such characters at the ends
         return "a character that is not ASCII"
-    with rdBase.CaptureErrorLog() as log:
-        mol = _read(text, form, sanitize=True)
+    if form == "smiles" and len(text.strip().splitlines()) > 1:  # RDKit passes over all lines but the first
+        return "a line break within the SMILES"
+    try:
+        if len(text) > _LONG[form] and (reason := _too_large(text, form)):
+            return reason
+        with rdBase.CaptureErrorLog() as log:
+            mol = _read(text, form, sanitize=True)
+    except UnicodeEncodeError:
+        return "a character that is not Unicode text"
+    except (RuntimeError, ValueError) as error:  # an invariant of RDKit that is violated
+        return _reason(str(error).strip())
     if mol is None:
         try:
             return _reason(log.messages)
@@ -145,15 +157,33 @@ def _read(text: str, form: Form, *, sanitize: bool) -> Mol | None:
     return Chem.MolFromMolBlock(text, sanitize=sanitize)
 
 
+def _too_large(text: str, form: Form) -> str | None:
+    """Why a molecule is too large for RDKit to find its rings, if it is."""
+    with rdBase.CaptureErrorLog():
+        mol = _read(text, form, sanitize=False)
+    if mol is None:
+        return None
+    atoms = mol.GetNumAtoms()
+    rings = mol.GetNumBonds() - atoms + len(Chem.GetMolFrags(mol))
+    if atoms > _MOST_ATOMS:
+        return f"{atoms} atoms; expected at most {_MOST_ATOMS}"
+    if rings and (atoms > _MOST_RING_ATOMS or rings > _MOST_RINGS):
+        return f"{atoms} atoms and {rings} rings; expected at most {_MOST_RING_ATOMS} and {_MOST_RINGS}"
+    return None
+
+
 def _scaffold_of_refused(text: str | None, form: Form) -> str | None:
     """The scaffold of a molecule that is refused for its valences only, so that it counts in a split."""
-    mol = None if not text else _read(text, form, sanitize=False)
-    if mol is None or not mol.GetNumAtoms():
+    try:
+        mol = None if not text or len(text) > _LONG[form] else _read(text, form, sanitize=False)
+        if mol is None or not mol.GetNumAtoms():
+            return None
+        steps = Chem.SANITIZE_ALL ^ Chem.SANITIZE_PROPERTIES
+        if Chem.SanitizeMol(mol, steps, catchErrors=True) != Chem.SANITIZE_NONE:
+            return None
+        return murcko_scaffold(mol)
+    except (RuntimeError, ValueError):  # RDKit's own, for what it cannot handle
         return None
-    steps = Chem.SANITIZE_ALL ^ Chem.SANITIZE_PROPERTIES
-    if Chem.SanitizeMol(mol, steps, catchErrors=True) != Chem.SANITIZE_NONE:
-        return None
-    return murcko_scaffold(mol)
 
 
 def _reason(messages: str) -> str:

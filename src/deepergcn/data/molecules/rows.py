@@ -10,6 +10,7 @@ import numpy.typing as npt
 from deepergcn.data.molecules.parse import Form, ParsedMolecules, Progress, molecule_title, parse_molecules
 from deepergcn.data.molecules.sdf import SDF_NAMES, TITLE, read_sdf
 from deepergcn.data.molecules.skipped import Skipped
+from deepergcn.data.storage.source_files import check_file
 from deepergcn.data.tables.columns import CSV_NAMES, PARQUET_NAMES, Columns, errors_in, read_columns
 from deepergcn.data.tables.labels import LabelSchema
 from deepergcn.errors import InputError
@@ -43,8 +44,7 @@ class MoleculeRows:
 
 def check_molecule_file(path: Path) -> None:
     """Check that the file is there and that its name says how to read it."""
-    if not path.is_file():
-        raise InputError(f"{path}: there is no such file")
+    check_file(path)
     if not path.name.lower().endswith(MOLECULE_NAMES):
         raise InputError(f"{path}: expected a name that ends in {', '.join(MOLECULE_NAMES)}")
 

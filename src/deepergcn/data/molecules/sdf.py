@@ -1,12 +1,11 @@
 """SDF files: the records of molecules, and their properties as a table."""
 
-import gzip
 import re
-import zlib
 from pathlib import Path
 
 import pyarrow as pa
 
+from deepergcn.data.storage.source_files import read_bytes
 from deepergcn.data.tables.columns import Columns
 from deepergcn.errors import InputError
 
@@ -16,16 +15,12 @@ TITLE = "_Name"
 """The column of the records' first lines, under the name that RDKit gives them."""
 
 _END = re.compile(r"^\$\$\$\$.*\n?", re.MULTILINE)
-_PROPERTY = re.compile(r"^>.*?<(.+?)>.*\n((?:.*\S.*\n?)*)", re.MULTILINE)
+_PROPERTY = re.compile(r"^>[^<\n]*<([^>\n]+)>.*\n((?:.*\S.*\n?)*+)", re.MULTILINE)
 
 
 def read_sdf(path: Path) -> tuple[list[str], Columns]:
     """The text of every record, and a column of text for every property that any record has."""
-    try:
-        raw = gzip.decompress(path.read_bytes()) if path.name.lower().endswith(".gz") else path.read_bytes()
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
-    text = raw.decode(errors="replace").replace("\r\n", "\n")
+    text = read_bytes(path).decode(errors="replace").replace("\r\n", "\n")
     records = _END.split(text)
     if not records[-1].strip():
         records.pop()

@@ -4,13 +4,56 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from deepergcn.data.ogb.known import Settings
-from deepergcn.data.task import Task
+from deepergcn.data.storage.source_files import read_bytes
+from deepergcn.data.task import Kind, Level, Metric, Task
 from deepergcn.errors import InputError
 
 DESCRIPTION = "dataset.json"
+
+Count = Annotated[int, Field(ge=1, lt=1 << 31)]
+
+
+class _Task(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    level: Level
+    kind: Kind
+    outputs: Count
+    metric: Metric
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "_Task":
+        self.task()
+        return self
+
+    def task(self) -> Task:
+        return Task(self.level, self.kind, self.outputs, self.metric)
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    task: _Task | None = None
+    symmetric: bool = True
+    split: str | None = None
+    x_categories: Annotated[tuple[Count, ...], Field(min_length=1)] | None = None
+    edge_categories: Annotated[tuple[Count, ...], Field(min_length=1)] | None = None
+    label_names: tuple[str, ...] = ()
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    name: str | None = None
+    settings: _Settings = _Settings()
+    edge_features: Count | None = None
+    node_extra: dict[str, Literal["int64", "float32"]] = Field(default_factory=dict)
+    ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,58 +86,20 @@ def write_description(path: Path, description: Description) -> None:
 
 def read_description(path: Path) -> Description:
     """Read the file; an error names what in it is not as expected."""
+    content = read_bytes(path)
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: is not readable JSON ({error})") from error
-    _expect(path, "the file", value, dict)
-    name = value.get("name", path.parent.name)
-    settings = value.get("settings", {})
-    edge_features = value.get("edge_features")
-    node_extra = value.get("node_extra", {})
-    ids = value.get("ids", [])
-    _expect(path, "name", name, str)
-    _expect(path, "settings", settings, dict)
-    _expect(path, "edge_features", edge_features, int | None)
-    _expect(path, "node_extra", node_extra, dict)
-    _expect_list(path, "ids", ids, str)
-    if not set(node_extra.values()) <= {"int64", "float32"}:
-        raise InputError(f"{path}: node_extra is {node_extra}; expected int64 or float32 for each name")
+        found = _File.model_validate_json(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        raise InputError(f"{path}: {place}: {first['msg'].removeprefix('Value error, ')}") from error
+    fields = found.settings.model_dump()
+    if found.settings.task is not None:
+        fields["task"] = found.settings.task.task()
     return Description(
-        name=name,
-        settings=_settings(path, settings),
-        edge_features=edge_features,
-        node_extra=node_extra,
-        ids=tuple(ids),
+        name=path.parent.name if found.name is None else found.name,
+        settings=Settings(**fields),
+        edge_features=found.edge_features,
+        node_extra=found.node_extra,
+        ids=found.ids,
     )
-
-
-def _settings(path: Path, value: dict[str, Any]) -> Settings:
-    unknown = set(value) - set(Settings.__dataclass_fields__)
-    if unknown:
-        raise InputError(f"{path}: settings has {', '.join(sorted(unknown))}, which is not a setting")
-    fields = dict(value)
-    _expect(path, "symmetric", fields.get("symmetric", True), bool)
-    _expect(path, "split", fields.get("split"), str | None)
-    for name, kind in (("x_categories", int), ("edge_categories", int), ("label_names", str)):
-        if fields.get(name) is not None:
-            _expect_list(path, name, fields[name], kind)
-            fields[name] = tuple(fields[name])
-    if fields.get("task") is not None:
-        _expect(path, "task", fields["task"], dict)
-        try:
-            fields["task"] = Task(**fields["task"])
-        except TypeError as error:
-            expected = ", ".join(Task.__dataclass_fields__)
-            raise InputError(f"{path}: task is {fields['task']}; expected {expected}") from error
-    return Settings(**fields)
-
-
-def _expect(path: Path, name: str, value: Any, kind: Any) -> None:
-    if not isinstance(value, kind):
-        raise InputError(f"{path}: {name} is {value!r}; expected {getattr(kind, '__name__', kind)}")
-
-
-def _expect_list(path: Path, name: str, value: Any, kind: type) -> None:
-    if not isinstance(value, list) or not all(isinstance(entry, kind) for entry in value):
-        raise InputError(f"{path}: {name} is not a list of {kind.__name__}")

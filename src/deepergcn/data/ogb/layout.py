@@ -25,6 +25,8 @@ from deepergcn.data.task import Level, Task
 from deepergcn.errors import InputError
 
 _SUFFIXES = (".csv.gz", ".csv")
+_MOST_NODES = (1 << 31) - 1  # edges hold node numbers as int32
+_MOST_EDGES = 1 << 40
 
 
 def load_known(name: str, *, root: Path) -> Dataset:
@@ -70,17 +72,17 @@ def load_layout(
 def read_layout(folder: Path, description: Description, digest: str) -> Dataset:
     """Read all files of the folder and check every number in them."""
     settings = description.settings
-    num_nodes = _counts(_table(folder, "raw/num-node-list"), least=1)
+    num_nodes = _counts(_table(folder, "raw/num-node-list"), least=1, most=_MOST_NODES)
     edge_list = _table(folder, "raw/num-edge-list")
-    num_edges = _counts(edge_list, least=0, graphs=len(num_nodes))
+    num_edges = _counts(edge_list, least=0, most=_MOST_EDGES, graphs=len(num_nodes))
     edge_count = int(num_edges.sum())
     nodes = (int(num_nodes.sum()), "the sum of num-node-list")
     edges = (edge_count, "the sum of num-edge-list")
 
     level, labels_path = _labels(folder)
     items = nodes if level == "node" else (len(num_nodes), "one for each graph")
-    values = read_numbers(labels_path, np.float32, rows=items[0], why=items[1], missing=True)
-    task = settings.task or infer_task(values, level)
+    values = read_numbers(labels_path, np.float64, rows=items[0], why=items[1], missing=True)
+    task = settings.task or infer_task(values, level, labels_path)
     if task.level != level:
         raise InputError(f"{labels_path}: holds labels of {level}s; the task is about {task.level}s")
 
@@ -175,11 +177,15 @@ def _extras(folder: Path) -> dict[str, Path]:
     }
 
 
-def _counts(path: Path, *, least: int, graphs: int | None = None) -> Numbers:
+def _counts(path: Path, *, least: int, most: int, graphs: int | None = None) -> Numbers:
     counts = read_numbers(path, np.int64, rows=graphs, why="one for each row of num-node-list", columns=1)[:, 0]
     wrong = np.flatnonzero(counts < least)
     if len(wrong):
         raise InputError(f"{path}, row {wrong[0] + 1}: the count is {counts[wrong[0]]}; expected at least {least}")
+    total = np.cumsum(counts, dtype=np.float64)  # which does not overflow
+    if total[-1] > most:
+        row = int((total > most).argmax())
+        raise InputError(f"{path}, row {row + 1}: the counts add up to {int(total[row])}; expected at most {most}")
     return counts
 
 

@@ -33,7 +33,7 @@ def _write(dataset: Dataset, folder: Path) -> Path:
     y = dataset.y
     labels = y.numpy()
     if dataset.task.kind == "multi-class":
-        labels = np.where(labels < 0, np.float32("nan"), labels.astype(np.float32))[:, None]
+        labels = np.where(labels < 0, np.nan, labels.astype(np.float64))[:, None]  # float32 ends at 2^24
     tables = {
         "num-node-list": dataset.node_ptr.diff()[:, None].numpy(),
         "num-edge-list": dataset.edge_ptr.diff()[:, None].numpy(),

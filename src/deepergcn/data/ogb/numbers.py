@@ -13,12 +13,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
+from deepergcn.data.storage.memory import check_memory
 from deepergcn.errors import InputError
 
 _BLOCK = 1 << 22
-_MOST_ROWS_A_BYTE = 600  # gzip shrinks at most 1032 to 1, and a row is at least two characters
+_LONGEST_ROW = _BLOCK // 2
+_MOST_GROWTH = 1032  # gzip shrinks at most so many bytes to 1
 _MISSING = ("", "nan", "NaN")
-_INTEGER = re.compile(r"\s*-?[0-9]+\s*")
+_INTEGER = re.compile(r"\s*(-?)0*([0-9]{1,20})\s*")
+_FLOAT = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*|[+-]?inf(inity)?", re.IGNORECASE)
 
 Numbers = npt.NDArray[Any]
 
@@ -49,14 +52,16 @@ def read_numbers(
     first = _first_row(path)
     if not first and rows != 0:
         raise InputError(f"{path}: the file is empty; expected {_rows(rows, why)} of numbers")
-    if rows is not None and rows > path.stat().st_size * _MOST_ROWS_A_BYTE:
-        raise InputError(f"{path}: the file is too small for {_rows(rows, why)}")
     columns = columns or len(first.split(","))
+    characters = path.stat().st_size * (_MOST_GROWTH if path.suffix == ".gz" else 1)
+    if rows is not None and rows * (columns if missing else 2 * columns) > characters + 2:  # a digit and what ends it
+        raise InputError(f"{path}: the file is too small for {_rows(rows, why)}")
     if not first:
         return np.empty((0, columns), dtype)
     blocks = _blocks(path, dtype, columns, missing)
     if rows is None:
         return np.concatenate(list(blocks))
+    check_memory(rows * columns * dtype.itemsize, f"{path}: {_rows(rows, why)} of {count(columns, 'number')}")
     values = np.empty((rows, columns), dtype)
     done = 0
     for block in blocks:
@@ -113,11 +118,14 @@ def _open_text(path: Path) -> Any:
 def _first_row(path: Path) -> str:
     try:
         with _open_text(path) as file:
-            return str(file.readline())
+            line = str(file.readline(_LONGEST_ROW + 1))
     except FileNotFoundError as error:
         raise InputError(f"{path}: there is no such file") from error
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: the file is damaged or cut short ({_one_line(error)})") from error
+    if len(line) > _LONGEST_ROW:
+        raise InputError(f"{path}, row 1: is longer than {_LONGEST_ROW} characters")
+    return line
 
 
 def _explain(path: Path, dtype: np.dtype[Any], columns: int, missing: bool, complaint: str) -> NoReturn:
@@ -125,6 +133,7 @@ def _explain(path: Path, dtype: np.dtype[Any], columns: int, missing: bool, comp
     expected = "an integer" if dtype.kind in "iu" else "a number"
     if dtype.kind == "u":
         expected += f" from 0 to {np.iinfo(dtype).max}"
+    row = 0
     try:
         with _open_text(path) as file:
             for row, cells in enumerate(csv.reader(file), start=1):
@@ -138,6 +147,8 @@ def _explain(path: Path, dtype: np.dtype[Any], columns: int, missing: bool, comp
                         raise InputError(f"{path}, {place}: has {found}; expected {expected}")
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: the file is damaged or cut short ({_one_line(error)})") from error
+    except csv.Error as error:
+        raise InputError(f"{path}, row {row + 1}: cannot be read as numbers ({error})") from error
     raise InputError(f"{path}: cannot be read as numbers ({complaint.splitlines()[0]})")
 
 
@@ -146,12 +157,9 @@ def _fits(cell: str, dtype: np.dtype[Any], missing: bool) -> bool:
         return missing
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
-        return _INTEGER.fullmatch(cell) is not None and limits.min <= int(cell) <= limits.max
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+        found = _INTEGER.fullmatch(cell)
+        return found is not None and limits.min <= int(found[1] + found[2]) <= limits.max
+    return _FLOAT.fullmatch(cell) is not None
 
 
 def _rows(rows: int | None, why: str) -> str:

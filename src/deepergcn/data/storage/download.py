@@ -125,12 +125,12 @@ def _open(request: urllib.request.Request, part: Path, timeout: float) -> Any:
 def _extent(answer: Any, have: int) -> tuple[int, int | None]:
     """Where the bytes of the answer begin in the file, and how long the whole file is."""
     if answer.status == http.HTTPStatus.PARTIAL_CONTENT:
-        found = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", answer.headers.get("Content-Range", ""))
+        found = re.fullmatch(r"bytes ([0-9]{1,18})-[0-9]+/([0-9]{1,18})", answer.headers.get("Content-Range", ""))
         if found is None or int(found[1]) != have:
             raise InputError(f"{answer.url}: the server sent another part of the file than was asked for")
         return have, int(found[2])
     length = answer.headers.get("Content-Length", "")
-    return 0, int(length) if length.isdecimal() else None
+    return 0, int(length) if re.fullmatch(r"[0-9]{1,18}", length) else None
 
 
 def _copy(answer: Any, part: Path, start: int, total: int | None, progress: Progress | None, most_bytes: int) -> int:

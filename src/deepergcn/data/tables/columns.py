@@ -1,8 +1,10 @@
 """Tables of a user's own files, column by column: text, numbers and gaps, with errors that name the row."""
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +12,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 import pyarrow.parquet
 
+from deepergcn.data.storage.source_files import check_file
+from deepergcn.data.tables.csv_file import read_csv
 from deepergcn.errors import InputError
 
 GAPS = ("", "NA", "N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
 """The cells that are gaps in a column of numbers or labels; in any other column only the empty one is."""
 
-_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2})?$"
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 CSV_NAMES, PARQUET_NAMES = (".csv", ".csv.gz"), (".parquet",)
 
@@ -43,10 +46,14 @@ class Columns:
         """The number of rows."""
         return int(self.table.num_rows)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of all columns."""
         return tuple(self.table.column_names)
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {name: position for position, name in enumerate(self.names)}
 
     def quoted_names(self) -> str:
         """The names of all columns, for an error message."""
@@ -59,21 +66,21 @@ class Columns:
     def require(self, names: Sequence[str], purpose: str) -> None:
         """Check that the columns exist."""
         for name in names:
-            if name not in self.names:
+            if name not in self._positions:
                 raise InputError(
                     f"{self.path}: there is no column {name!r} for the {purpose}; the columns are {self.quoted_names()}"
                 )
 
     def text(self, name: str) -> Any:
         """The cells as an Arrow array of text without blanks around it, null where empty."""
-        cells = self.table.column(name).combine_chunks()
+        cells = self._cells(name)
         if pa.types.is_floating(cells.type):
             cells = pc.if_else(pc.is_nan(cells), pa.scalar(None, cells.type), cells)
             if _is_whole(cells):
                 cells = cells.cast(pa.int64())  # integers with gaps come out of pandas as floats
         try:
             trimmed = pc.utf8_trim_whitespace(cells.cast(pa.string()))
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        except pa.ArrowException as error:
             raise InputError(f"{self.path}: column {name!r} has type {cells.type}; expected text") from error
         return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, pa.string()), trimmed)
 
@@ -84,75 +91,69 @@ class Columns:
 
     def not_numbers(self, name: str) -> npt.NDArray[np.int64]:
         """The rows, from 0, whose cell is neither a finite number nor a gap."""
-        if self._numeric(name) is not None:
-            return np.flatnonzero(np.isinf(self._numeric(name).fill_null(np.nan)))
-        matches = pc.match_substring_regex(self.labels(name), _NUMBER).fill_null(True)
-        return np.flatnonzero(~matches.to_numpy(zero_copy_only=False))
+        return np.flatnonzero(self._parsed(name)[1])
 
     def is_numeric(self, name: str) -> bool:
         """Whether every cell is a number or a gap, and not all are gaps."""
-        return not len(self.not_numbers(name)) and self.labels(name).null_count < len(self)
+        values, bad = self._parsed(name)
+        return not bad.any() and not np.isnan(values).all()
 
     def numbers(self, name: str) -> npt.NDArray[np.float64]:
         """The cells as finite numbers, NaN where one of :data:`GAPS` stands."""
-        bad = self.not_numbers(name)
-        if len(bad):
-            raise InputError(f"{self.path}: {self.not_a_number(name, bad[0])}")
-        cells = self._numeric(name)
-        cells = self.labels(name).cast(pa.float64()) if cells is None else cells
-        values: npt.NDArray[np.float64] = cells.fill_null(np.nan).to_numpy(zero_copy_only=False)
+        values, bad = self._parsed(name)
+        if bad.any():
+            raise InputError(f"{self.path}: {self.not_a_number(name, int(bad.argmax()))}")
         return values
 
     def not_a_number(self, name: str, row: int) -> str:
         """The error for such a cell."""
         return f"row {row + 1}: column {name!r} is {self.text(name)[row].as_py()!r}; expected a number"
 
-    def _numeric(self, name: str) -> Any:
-        cells = self.table.column(name).combine_chunks()
+    def _cells(self, name: str) -> Any:
+        cells = self.table.column(self._positions[name]).combine_chunks()
+        try:
+            cells.validate(full=True)  # Arrow does not look at the text of a parquet file
+        except pa.ArrowException as error:
+            raise InputError(f"{self.path}: column {name!r} is damaged: {_first_line(error)}") from error
+        return cells
+
+    def _parsed(self, name: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+        """The cells as numbers, NaN where they are none, and whether each is neither a finite number nor a gap."""
+        cells = self._cells(name)
         kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
-        return cells.cast(pa.float64()) if any(is_kind(cells.type) for is_kind in kinds) else None
+        if any(is_kind(cells.type) for is_kind in kinds):
+            numbers, other = cells.cast(pa.float64(), safe=False), np.zeros(len(cells), dtype=bool)
+        else:
+            text = self.labels(name)
+            matches = pc.match_substring_regex(text, _NUMBER)
+            numbers = pc.if_else(matches, text, pa.scalar(None, pa.string())).cast(pa.float64())
+            other = pc.invert(matches).fill_null(False).to_numpy(zero_copy_only=False)
+        values: npt.NDArray[np.float64] = numbers.fill_null(np.nan).to_numpy(zero_copy_only=False)
+        return np.where(np.isinf(values), np.nan, values), other | np.isinf(values)
 
 
 def read_columns(path: Path) -> Columns:
     """Read a file ``.csv``, ``.csv.gz`` (with a header) or ``.parquet``; the cells of a CSV stay text."""
-    if not path.is_file():
-        raise InputError(f"{path}: there is no such file")
+    check_file(path)
     try:
         if path.name.lower().endswith(CSV_NAMES):
-            table = _read_csv(path)
+            table = read_csv(path)
         elif path.name.lower().endswith(PARQUET_NAMES):
-            table = pyarrow.parquet.read_table(path)
+            with pyarrow.parquet.ParquetFile(path) as file:
+                table = file.read()
         else:
             raise InputError(f"{path}: expected a name that ends in {', '.join(CSV_NAMES + PARQUET_NAMES)}")
-    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
-        raise InputError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from error
-    for name in table.column_names:
-        if table.column_names.count(name) > 1:
+        names = Counter(table.column_names)
+    except (pa.ArrowException, UnicodeDecodeError, OSError, MemoryError) as error:
+        raise InputError(f"{path}: cannot be read: {_first_line(error)}") from error
+    for name, times in names.items():
+        if times > 1:
             raise InputError(f"{path}: two columns are called {name!r}")
     return Columns(path, table)
 
 
-def _read_csv(path: Path) -> Any:
-    bad_rows: list[Any] = []
-
-    def refuse(row: Any) -> str:
-        bad_rows.append(row)
-        return "error"
-
-    parse = pyarrow.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=refuse)
-    read = pyarrow.csv.ReadOptions(use_threads=False)  # with threads a bad row has no number
-    try:
-        with pyarrow.csv.open_csv(path, read_options=read, parse_options=parse) as reader:
-            names = reader.schema.names
-        text = pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
-        return pyarrow.csv.read_csv(path, read_options=read, parse_options=parse, convert_options=text)
-    except pa.ArrowInvalid as error:
-        if not bad_rows:
-            raise
-        bad = bad_rows[0]
-        raise InputError(
-            f"{path}: row {bad.number - 1} has {bad.actual_columns} columns; expected {bad.expected_columns}"
-        ) from error
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _is_whole(numbers: Any) -> bool:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import torch
 from torch import Tensor
 
+from deepergcn.data.storage.memory import check_memory
 from deepergcn.data.tables.columns import Columns
 from deepergcn.errors import InputError
 
@@ -66,6 +67,8 @@ def read_features(table: Columns, columns: Sequence[FeatureColumn]) -> Tensor | 
     if not columns:
         return None
     table.require([column.name for column in columns], "features")
+    width = sum(1 if column.categories is None else len(column.categories) for column in columns)
+    check_memory(8 * width * len(table), f"{table.path}: {len(table)} rows of {width} features")
     blocks = [_block(table, column) for column in columns]
     return torch.from_numpy(np.concatenate(blocks, axis=1))
 
@@ -90,24 +93,30 @@ def _number_column(table: Columns, name: str, standardize: npt.NDArray[np.bool_]
     known = values[standardize & ~np.isnan(values)]
     if not len(known):
         raise InputError(f"{table.path}: column {name!r} has no number in train to standardize by")
-    std = float(known.std())
-    return FeatureColumn(name, mean=float(known.mean()), std=std if std > 0 else 1.0, fills_gaps=True)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, std = float(known.mean()), float(known.std())
+    if not np.isfinite((mean, std)).all():
+        row = int(np.nanargmax(np.abs(values)))
+        raise InputError(f"{table.path}: {table.not_a_number(name, row)} that can be squared")
+    return FeatureColumn(name, mean=mean, std=std if std > 0 else 1.0, fills_gaps=True)
 
 
 def _block(table: Columns, column: FeatureColumn) -> npt.NDArray[np.float32]:
     if column.categories is not None:
         codes = pc.index_in(table.text(column.name), pa.array(column.categories, pa.string()))
-        other = len(column.categories)
-        rows: npt.NDArray[np.int32] = codes.fill_null(other).to_numpy(zero_copy_only=False)
-        return np.eye(other + 1, other, dtype=np.float32)[rows]
-    values = table.numbers(column.name)
-    gaps = np.flatnonzero(np.isnan(values))
+        values: npt.NDArray[np.int32] = codes.fill_null(-1).to_numpy(zero_copy_only=False)
+        one_hot = np.zeros((len(values), len(column.categories)), dtype=np.float32)
+        known = np.flatnonzero(values >= 0)
+        one_hot[known, values[known]] = 1.0
+        return one_hot
+    numbers = table.numbers(column.name)
+    gaps = np.flatnonzero(np.isnan(numbers))
     if len(gaps) and not column.fills_gaps:
         raise InputError(
             f"{table.path}: row {gaps[0] + 1}: column {column.name!r} is empty; expected a number, "
             "or standardize=True, which puts the mean in its place"
         )
-    filled = np.where(np.isnan(values), column.mean, values)
+    filled = np.where(np.isnan(numbers), column.mean, numbers)
     with np.errstate(over="ignore"):
         scaled = ((filled - column.mean) / column.std).astype(np.float32)
     if np.isinf(scaled).any():

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 
 import numpy as np
 import numpy.typing as npt
@@ -10,12 +11,10 @@ import pyarrow.compute as pc
 import torch
 from torch import Tensor
 
+from deepergcn.data.labels import MOST_CLASSES, infer_kind, label_array, named_column
 from deepergcn.data.tables.columns import Columns
 from deepergcn.data.task import METRICS, Kind, Level, Metric, Task
 from deepergcn.errors import InputError
-
-MOST_CLASSES = 50
-"""Cells with more different values than this are not taken for classes unless the kind says so."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +45,10 @@ class LabelSchema:
 def infer_labels(table: Columns, columns: Sequence[str], kind: Kind | None = None) -> LabelSchema:
     """The schema of label columns.
 
-    Unless the kind is given, it follows from the cells, gaps left aside. A column is *two-valued* when it
-    holds two different values, or only 0 or only 1; it holds *classes* when its cells are text or whole
-    numbers, of at most :data:`MOST_CLASSES` different values; other numbers are *numbers*. One two-valued
-    column is a binary task, several are multi-label; one column of classes is multi-class; columns of
-    numbers, or several of whole numbers, are a regression. Classes stand in the order of numbers where they
-    are numbers, else of the alphabet.
+    Unless the kind is given, it follows from the cells, gaps left aside; see :mod:`deepergcn.data.labels`. A column is
+    *two-valued* when it holds two different values, or only 0 or only 1; it holds *classes* when its cells are
+    text or whole numbers, of at most :data:`MOST_CLASSES` different values; other numbers are *numbers*. Classes
+    stand in the order of numbers where they are numbers, else of the alphabet.
     """
     if not columns:
         raise InputError(f"{table.path}: no label column is named; the columns are {table.quoted_names()}")
@@ -84,10 +81,7 @@ def read_labels(table: Columns, schema: LabelSchema) -> Tensor:
     if schema.kind == "regression":
         return torch.from_numpy(np.stack([_numbers(table, column) for column in schema.columns], axis=1))
     codes = [_codes(table, c, names) for c, names in zip(schema.columns, schema.classes, strict=True)]
-    if schema.kind == "multi-class":
-        return torch.from_numpy(codes[0].copy())
-    labels = torch.from_numpy(np.stack(codes, axis=1)).float()
-    return labels.masked_fill_(labels < 0, torch.nan)
+    return label_array(np.stack(codes, axis=1), schema.kind)
 
 
 def missing_labels(task: Task, items: int) -> Tensor:
@@ -112,51 +106,41 @@ def strata(y: Tensor) -> npt.NDArray[np.int64] | None:
 
 
 def _infer_kind(table: Columns, columns: Sequence[str]) -> Kind:
-    counts = [_count_classes(table, column) for column in columns]
-    if all(count == 2 for count in counts):
-        return "binary" if len(columns) == 1 else "multi-label"
-    if len(columns) == 1 and counts[0] is not None:
-        return "multi-class"
-    for column, count in zip(columns, counts, strict=True):
-        if not table.is_numeric(column):
+    names = [_classes(table, column) for column in columns]
+    numeric = [table.is_numeric(column) for column in columns]
+    for column, values, numbers in zip(columns, names, numeric, strict=True):
+        if not numbers and len(values) > MOST_CLASSES:
+            problem = table.not_a_number(column, int(table.not_numbers(column)[0]))
             raise InputError(
-                f"{table.path}: label column {column!r} holds {count} classes; "
-                "several label columns must all hold two values or all numbers"
+                f"{table.path}: {problem}, or at most {MOST_CLASSES} classes; "
+                f"found {len(values)}, which kind='multi-class' allows"
             )
-    return "regression"
-
-
-def _count_classes(table: Columns, column: str) -> int | None:
-    """The number of classes, or None where the cells are numbers."""
-    classes = _classes(table, column)
-    if table.is_numeric(column):
-        whole = bool((_present(table, column) % 1 == 0).all())
-        return len(classes) if len(classes) == 2 or (whole and len(classes) <= MOST_CLASSES) else None
-    if len(classes) > MOST_CLASSES:
-        problem = table.not_a_number(column, int(table.not_numbers(column)[0]))
+    kind = infer_kind([named_column(values, numeric=numbers) for values, numbers in zip(names, numeric, strict=True)])
+    if kind is None:
+        text = numeric.index(False)
         raise InputError(
-            f"{table.path}: {problem}, or at most {MOST_CLASSES} classes; "
-            f"found {len(classes)}, which kind='multi-class' allows"
+            f"{table.path}: label column {columns[text]!r} holds {len(names[text])} classes; "
+            "several label columns must all hold two values or all numbers"
         )
-    return len(classes)
-
-
-def _present(table: Columns, column: str) -> npt.NDArray[np.float64]:
-    values = table.numbers(column)
-    return values[~np.isnan(values)]
+    return kind
 
 
 def _classes(table: Columns, column: str) -> tuple[str, ...]:
+    cells = pc.unique(table.labels(column).drop_null()).to_pylist()
     if not table.is_numeric(column):
-        return tuple(sorted(pc.unique(table.labels(column).drop_null()).to_pylist()))
-    values = np.unique(_present(table, column))
-    if len(values) == 1 and values[0] in (0, 1):
-        return ("0", "1")
-    return tuple(map(_number_name, values.tolist()))
+        return tuple(sorted(cells))
+    names = sorted({_number_name(cell) for cell in cells}, key=Decimal)
+    return ("0", "1") if names in (["0"], ["1"]) else tuple(names)
 
 
-def _number_name(value: float) -> str:
-    return str(int(value)) if value.is_integer() else repr(value)
+def _number_name(cell: str) -> str:
+    """The name of a number as a class: exact for an integer of any size, however it is written."""
+    try:
+        value = Decimal(cell)
+        whole = value == value.to_integral_value()
+    except InvalidOperation:  # an exponent beyond what Decimal knows, of a number that is finite: it is 0
+        return "0"
+    return str(int(value)) if whole else repr(float(cell))
 
 
 def _numbers(table: Columns, column: str) -> npt.NDArray[np.float32]:
@@ -167,18 +151,21 @@ def _numbers(table: Columns, column: str) -> npt.NDArray[np.float32]:
     return values
 
 
-def _codes(table: Columns, column: str, names: Sequence[str]) -> npt.NDArray[np.int64]:
-    text = table.labels(column)
-    if table.is_numeric(column):
-        values = table.numbers(column).tolist()
-        text = pa.array([None if value != value else _number_name(value) for value in values], pa.string())
-    codes = pc.index_in(text, pa.array(names, pa.string()))
-    unknown = pc.and_(codes.is_null(), text.is_valid()).to_numpy(zero_copy_only=False)
+def _codes(table: Columns, column: str, names: Sequence[str]) -> npt.NDArray[np.float64]:
+    """The number of every cell's class, NaN where there is a gap."""
+    text, known = table.labels(column), pa.array(names, pa.string())
+    cells = pc.unique(text.drop_null())
+    codes = pc.index_in(cells, known)
+    if codes.null_count and table.is_numeric(column):
+        codes = pc.coalesce(codes, pc.index_in(pa.array(map(_number_name, cells.to_pylist()), pa.string()), known))
+    places = pc.index_in(text, cells)
+    found = codes.take(places)
+    unknown = pc.and_(found.is_null(), text.is_valid()).to_numpy(zero_copy_only=False)
     if unknown.any():
         row = int(unknown.argmax())
         raise InputError(
             f"{table.path}: row {row + 1}: label {column!r} is {text[row].as_py()!r}; "
             f"expected one of {', '.join(names)}"
         )
-    known: npt.NDArray[np.int64] = codes.fill_null(-1).cast(pa.int64()).to_numpy(zero_copy_only=False)
-    return known
+    values: npt.NDArray[np.float64] = found.cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)
+    return values
