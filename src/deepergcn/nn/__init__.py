@@ -20,8 +20,10 @@ from deepergcn.nn.networks.deeper_gcn import DeeperGCN
 from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.nn.networks.paper import DyResGEN, PlainGCN, ResGCN, ResGCNPlus, ResGEN, num_parameters
 from deepergcn.nn.networks.registry import NETWORKS, network_class
+from deepergcn.nn.networks.rev_gen import RevGEN
 from deepergcn.nn.pyg.accelerate import Acceleration, accelerate
 from deepergcn.nn.pyg.from_pyg import from_pyg
+from deepergcn.nn.reversible import RevBlock, reversible
 
 __all__ = [
     "AGGREGATORS",
@@ -57,6 +59,8 @@ __all__ = [
     "ResGCNPlus",
     "ResGEN",
     "ResPlusBlock",
+    "RevBlock",
+    "RevGEN",
     "SoftmaxAggregation",
     "SpeciesNodeEncoder",
     "SumAggregation",
@@ -64,4 +68,5 @@ __all__ = [
     "from_pyg",
     "network_class",
     "num_parameters",
+    "reversible",
 ]

@@ -47,6 +47,11 @@ class Block(nn.Module):
         """The layer itself, with its skip connection."""
         raise NotImplementedError
 
+    @property
+    def convs(self) -> list[nn.Module]:
+        """The convolution, as a list of one."""
+        return [self.conv]
+
     def extra_repr(self) -> str:
         return f"dropout={self.dropout}, checkpoint={self.checkpoint}"
 
@@ -76,8 +81,16 @@ class ResPlusBlock(Block):
     """x + conv(dropout(ReLU(norm(x)))): the pre-activation residual connection of ResGCN+ and all GENs."""
 
     def connect(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        update: Tensor = self.conv(self._activate(x, self.dropout), *args, **kwargs)
-        return x + update
+        return x + self.residual(x, *args, **kwargs)
+
+    def residual(self, x: Tensor, *args: Any, virtual: Tensor | None = None, **kwargs: Any) -> Tensor:
+        """conv(dropout(ReLU(norm(x)))), what is added to x; ``virtual`` is added before dropout."""
+        if virtual is None:
+            heard = self._activate(x, self.dropout)
+        else:
+            heard = F.dropout(self._activate(x, 0.0) + virtual, self.dropout, self.training)
+        update: Tensor = self.conv(heard, *args, **kwargs)
+        return update
 
 
 class DenseBlock(Block):

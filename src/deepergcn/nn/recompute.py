@@ -19,7 +19,7 @@ def recompute(module: nn.Module, function: Callable[..., R], *args: Any, **kwarg
     """
 
     def contexts() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
-        return nullcontext(), _statistics_kept(module)
+        return nullcontext(), statistics_kept(module)
 
     # torch.compile takes no contexts of Python.
     context_fn = noop_context_fn if torch.compiler.is_compiling() else contexts
@@ -28,7 +28,7 @@ def recompute(module: nn.Module, function: Callable[..., R], *args: Any, **kwarg
 
 
 @contextmanager
-def _statistics_kept(module: nn.Module) -> Iterator[None]:
+def statistics_kept(module: nn.Module) -> Iterator[None]:
     """Batch normalization without momentum and without its counter gives the present batch no weight."""
     norms: list[Any] = [m for m in module.modules() if isinstance(m, nn.modules.batchnorm._BatchNorm)]
     before = [(norm.momentum, norm.num_batches_tracked) for norm in norms]

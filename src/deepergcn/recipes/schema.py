@@ -13,6 +13,7 @@ Network = Literal[
     "ResGCN+",
     "ResGEN",
     "DyResGEN",
+    "RevGEN",
     "GCN",
     "GraphSAGE",
     "GIN",
@@ -102,7 +103,7 @@ class ModelSection(Section):
     dropout: Annotated[float, Field(ge=0, lt=1)]
     node_encoder: Literal["auto", "species"] = "auto"
     edge_encoder: EdgeEncoding = "auto"
-    block: Literal["plain", "res", "res+", "dense"] | None = None
+    block: Literal["plain", "res", "res+", "dense", "rev"] | None = None
     aggr: Aggregator | None = None
     beta: float | None = None
     learn_beta: bool | None = None
@@ -118,6 +119,8 @@ class ModelSection(Section):
     pooling: Literal["mean", "sum", "max"] | None = None
     virtual_node: bool | None = None
     checkpoint: bool | None = None
+    tied_layers: Count | None = None
+    groups: Count | None = None
 
 
 class OptimizerSection(Section):

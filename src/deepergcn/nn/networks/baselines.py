@@ -39,9 +39,9 @@ class Baseline(GraphNetwork):
     ) -> None:
         has_edges = layer_edge_encoder is not None or options.get("edge_encoder") is not None
 
-        def make_conv(in_channels: int) -> nn.Module:
-            encoder = build_edge_encoder(layer_edge_encoder, hidden_channels)
-            return EncodedConv(self.make_conv(in_channels, hidden_channels, has_edges), encoder)
+        def make_conv(in_channels: int, out_channels: int) -> nn.Module:
+            encoder = build_edge_encoder(layer_edge_encoder, out_channels)
+            return EncodedConv(self.make_conv(in_channels, out_channels, has_edges), encoder)
 
         super().__init__(
             make_conv,

@@ -55,14 +55,17 @@ class DeeperGCN(GraphNetwork):
         pooling: Pooling = "mean",
         virtual_node: bool = False,
         checkpoint: bool = False,
+        tied_layers: int = 1,
+        groups: int = 2,
+        rebuild: bool = True,
         **conv: Unpack[GENConvOptions],
     ) -> None:
         if isinstance(layer_edge_encoder, nn.Module):
             raise InputError("layer_edge_encoder: expected a function that makes one encoder a layer, got a module")
 
-        def make_conv(in_channels: int) -> GENConv:
+        def make_conv(in_channels: int, out_channels: int) -> GENConv:
             encoder = layer_edge_encoder() if callable(layer_edge_encoder) else layer_edge_encoder
-            return GENConv(in_channels, hidden_channels, edge_encoder=encoder, norm=norm, **conv)
+            return GENConv(in_channels, out_channels, edge_encoder=encoder, norm=norm, **conv)
 
         super().__init__(
             make_conv,
@@ -78,6 +81,9 @@ class DeeperGCN(GraphNetwork):
             pooling=pooling,
             virtual_node=virtual_node,
             checkpoint=checkpoint,
+            tied_layers=tied_layers,
+            groups=groups,
+            rebuild=rebuild,
         )
 
     def structure(self, edge_index: Tensor | Adjacency, num_nodes: int) -> Adjacency:

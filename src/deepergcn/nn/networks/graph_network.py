@@ -1,6 +1,7 @@
 """The frame that all networks share: encoders, layers, an optional virtual node, and a head."""
 
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, TypedDict
 
 import torch
@@ -17,8 +18,12 @@ from deepergcn.nn.norm_relu_dropout import norm_relu_dropout
 from deepergcn.nn.norms import NormName, build_norm
 from deepergcn.nn.pooling import Pooling, check_pooling, pool
 from deepergcn.nn.recompute import recompute
+from deepergcn.nn.reversible import RevBlock, VirtualNodes, reversible
 from deepergcn.nn.virtual_node import VirtualNode
 from deepergcn.ops import Adjacency
+
+MakeConv = Callable[[int, int], nn.Module]
+"""Makes a convolution from the widths of its input and output."""
 
 
 class FrameOptions(TypedDict, total=False):
@@ -31,19 +36,22 @@ class FrameOptions(TypedDict, total=False):
     pooling: Pooling
     virtual_node: bool
     checkpoint: bool
+    tied_layers: int
+    groups: int
+    rebuild: bool
 
 
 class GraphNetwork(nn.Module):
     """Node encoder, ``num_layers`` convolutions in blocks, and a head; DeeperGCN and all it is compared with.
 
     Args:
-        make_conv: makes the convolution of a layer from the width of its input; its output has ``hidden_channels``.
+        make_conv: makes the convolution of a layer from the widths of its input and output.
         node_encoder: the width of the node features (a Linear layer), the sizes of their categories (embedding
             tables), a module, or None where they have ``hidden_channels`` channels.
         head: the number of outputs (a Linear layer), a module, or None to return the features themselves.
         hidden_channels: the width of the network.
         num_layers: its depth.
-        block: how layers are wired: plain, res, res+ or dense.
+        block: how layers are wired: plain, res, res+, dense or rev (reversible).
         edge_encoder: a shared encoder of the edge features, applied once and handed to every layer: their width, the
             sizes of their categories, an :class:`EdgeEncoder`, or None.
         norm: the normalization in the blocks: batch, layer, instance or None.
@@ -52,11 +60,15 @@ class GraphNetwork(nn.Module):
         pooling: from vertices to graphs: mean, sum or max.
         virtual_node: add a virtual node to every graph.
         checkpoint: recompute every layer's activations in backward instead of keeping them.
+        tied_layers: the number of consecutive layers that share one set of weights; ``num_layers`` ties them all. A
+            layer that is wired differently, such as the first of res+, keeps weights of its own.
+        groups: the number of groups of channels of reversible layers.
+        rebuild: whether backward rebuilds the activations of reversible layers; False keeps them.
     """
 
     def __init__(
         self,
-        make_conv: Callable[[int], nn.Module],
+        make_conv: MakeConv,
         node_encoder: NodeEncoderSpec,
         head: int | nn.Module | None,
         *,
@@ -70,15 +82,26 @@ class GraphNetwork(nn.Module):
         pooling: Pooling = "mean",
         virtual_node: bool = False,
         checkpoint: bool = False,
+        tied_layers: int = 1,
+        groups: int = 2,
+        rebuild: bool = True,
     ) -> None:
         super().__init__()
-        for name, value in (("hidden_channels", hidden_channels), ("num_layers", num_layers)):
+        for name, value in (
+            ("hidden_channels", hidden_channels),
+            ("num_layers", num_layers),
+            ("tied_layers", tied_layers),
+        ):
             if value < 1:
                 raise InputError(f"{name}: expected at least 1, got {value}")
         if level not in ("node", "graph"):
             raise InputError(f"level: expected node or graph, got {level!r}")
         if virtual_node and block == "dense":
             raise InputError("virtual_node: expected False with dense blocks, whose width grows from layer to layer")
+        if tied_layers > 1 and block == "dense":
+            raise InputError("tied_layers: expected 1 with dense blocks, whose width grows from layer to layer")
+        if block == "rev":
+            _check_groups(groups, hidden_channels, checkpoint)
         check_pooling(pooling)
         check_dropout(dropout)
         self.hidden_channels = hidden_channels
@@ -88,24 +111,35 @@ class GraphNetwork(nn.Module):
         self.checkpoint = checkpoint
         self.node_encoder = build_node_encoder(node_encoder, hidden_channels)
         self.edge_encoder = build_edge_encoder(edge_encoder, hidden_channels)
-        self.layers = nn.ModuleList(self._layer(i, num_layers, block, make_conv, norm) for i in range(num_layers))
-        self.norm = build_norm(norm, hidden_channels) if block == "res+" else None
-        self.pre_activation = block == "res+"
+        self.groups, self.rebuild = groups, rebuild
+        wirings = [self._wiring(i, num_layers, block) for i in range(num_layers)]
+        firsts = [i for i in range(num_layers) if i % tied_layers == 0 or wirings[i] != wirings[i - 1]]
+        self.layers = nn.ModuleList(self._layer(wirings[i], i, make_conv, norm) for i in firsts)
+        self._layer_order = tuple(bisect_right(firsts, i) - 1 for i in range(num_layers))
+        self.pre_activation = block in ("res+", "rev")
+        self.norm = build_norm(norm, hidden_channels) if self.pre_activation else None
         self.virtual_node = VirtualNode(hidden_channels, num_layers, norm, dropout) if virtual_node else None
         self.out_channels = hidden_channels * (num_layers + 1) if block == "dense" else hidden_channels
         self.head = nn.Linear(self.out_channels, head) if isinstance(head, int) else head
 
-    def _layer(
-        self, i: int, count: int, block: str, make_conv: Callable[[int], nn.Module], norm: NormName | None
-    ) -> Block:
-        cls = block_class(block)
-        conv = make_conv(self.hidden_channels * (i + 1) if block == "dense" else self.hidden_channels)
-        if block == "res+" and i == 0:
-            return PlainBlock(conv, relu=False, checkpoint=self.checkpoint)
-        if block == "res" and i == 0:
-            cls = PlainBlock
-        last_plain_of_graph = block == "plain" and i == count - 1 and self.level == "graph"
-        return cls(conv, build_norm(norm, self.hidden_channels), self.dropout, not last_plain_of_graph, self.checkpoint)
+    def _wiring(self, i: int, count: int, block: str) -> "_Wiring":
+        """How layer ``i`` is wired: the first of residual networks and the last of plain ones differ."""
+        if block in ("res", "res+") and i == 0:
+            return _Wiring("plain", norm=block == "res", relu=block == "res")
+        return _Wiring(block, relu=not (block == "plain" and i == count - 1 and self.level == "graph"))
+
+    def _layer(self, wiring: "_Wiring", i: int, make_conv: MakeConv, norm: NormName | None) -> Block | RevBlock:
+        width = self.hidden_channels
+        if wiring.block == "rev":
+            part = width // self.groups
+            return RevBlock(
+                [ResPlusBlock(make_conv(part, part), build_norm(norm, part), self.dropout) for _ in range(self.groups)]
+            )
+        conv = make_conv(width * (i + 1) if wiring.block == "dense" else width, width)
+        if not wiring.norm:
+            return PlainBlock(conv, relu=wiring.relu, checkpoint=self.checkpoint)
+        cls = block_class(wiring.block)
+        return cls(conv, build_norm(norm, width), self.dropout, wiring.relu, self.checkpoint)
 
     def forward(
         self,
@@ -143,11 +177,7 @@ class GraphNetwork(nn.Module):
         graph = self.structure(given.edge_index, h.shape[0])
         edge = self._prepare_edges(given.edge_attr)
         batch, num_graphs = self._graphs(given, h)
-        if self.virtual_node is None or batch is None:
-            for layer in self.layers:
-                h = layer(h, graph, edge)
-        else:
-            h = self._through_virtual_node(h, graph, edge, batch, num_graphs)
+        h = self._through_layers(h, graph, edge, batch, num_graphs)
         if self.pre_activation:
             h = norm_relu_dropout(self.norm, h, self.dropout, self.training, relu=self.level == "node")
         if self.level == "node" or batch is None:
@@ -160,10 +190,12 @@ class GraphNetwork(nn.Module):
 
     def dynamics(self) -> list[dict[str, float | list[float]]]:
         """The present beta, p, y and s of every layer, as far as it has them."""
-        return [layer.conv.dynamics() if isinstance(layer.conv, GENConv) else {} for layer in self._blocks()]
+        return [_dynamics(layer.convs) for layer in self._blocks()]
 
-    def _blocks(self) -> list[Block]:
-        return [layer for layer in self.layers if isinstance(layer, Block)]
+    def _blocks(self) -> list[Block | RevBlock]:
+        """The layers from the first to the last; tied ones are the same object."""
+        distinct = [layer for layer in self.layers if isinstance(layer, Block | RevBlock)]
+        return [distinct[place] for place in self._layer_order]
 
     def _encode_nodes(self, x: Tensor) -> Tensor:
         if self.node_encoder is not None:
@@ -178,7 +210,7 @@ class GraphNetwork(nn.Module):
 
     def _prepare_edges(self, edge: EdgeInput | None) -> EdgeInput | None:
         """Do once what is the same for all layers: the shared encoder, or the numbering of categories."""
-        encoder = getattr(self._blocks()[0].conv, "edge_encoder", None)
+        encoder = getattr(self._blocks()[0].convs[0], "edge_encoder", None)
         if edge is None:
             if self.edge_encoder is not None or encoder is not None:
                 raise InputError("edge_attr: expected edge features, since the network was built with an edge encoder")
@@ -201,13 +233,25 @@ class GraphNetwork(nn.Module):
             count = int(batch.max()) + 1 if batch.numel() else 0
         return batch.long(), count
 
-    def _through_virtual_node(
-        self, h: Tensor, graph: Tensor | Adjacency, edge: EdgeInput | None, batch: Tensor, num_graphs: int
+    def _through_layers(
+        self, h: Tensor, graph: Tensor | Adjacency, edge: EdgeInput | None, batch: Tensor | None, num_graphs: int
     ) -> Tensor:
-        assert self.virtual_node is not None
-        v = self.virtual_node.start(num_graphs)
-        h = self.layers[0](h + self.virtual_node.spread(v, batch), graph, edge)
-        for i in range(1, len(self.layers)):
+        layers = self._blocks()
+        v: Tensor | None = None
+        if self.virtual_node is not None and batch is not None:
+            v = self.virtual_node.start(num_graphs)
+            h = h + self.virtual_node.spread(v, batch)
+        reversibles = [layer for layer in layers if isinstance(layer, RevBlock)]
+        if reversibles:
+            nodes = None
+            if self.virtual_node is not None and v is not None and batch is not None:
+                nodes = VirtualNodes(self.virtual_node, v, batch)
+            return reversible(reversibles, h, graph, edge, nodes, rebuild=self.rebuild)
+        h = layers[0](h, graph, edge)
+        for i, layer in enumerate(layers[1:], start=1):
+            if v is None or batch is None:
+                h = layer(h, graph, edge)
+                continue
             if self.checkpoint:
                 h, v = recompute(self, self._virtual_layer, i, h, v, graph, edge, batch)
             else:
@@ -220,6 +264,7 @@ class GraphNetwork(nn.Module):
         """Layer ``i`` with the virtual nodes added to what its convolution hears."""
         assert self.virtual_node is not None
         layer = self._blocks()[i]
+        assert isinstance(layer, Block)
         if not isinstance(layer, ResPlusBlock):
             v = self.virtual_node(i, v, h, batch)
             return layer.connect(h + self.virtual_node.spread(v, batch), graph, edge), v
@@ -227,6 +272,33 @@ class GraphNetwork(nn.Module):
         v = self.virtual_node(i, v, heard, batch)
         heard = F.dropout(heard + self.virtual_node.spread(v, batch), self.dropout, self.training)
         return h + layer.conv(heard, graph, edge), v
+
+
+class _Wiring(NamedTuple):
+    """A block, and whether it has its normalization and its ReLU."""
+
+    block: str
+    norm: bool = True
+    relu: bool = True
+
+
+def _check_groups(groups: int, hidden_channels: int, checkpoint: bool) -> None:
+    if groups < 2 or hidden_channels % groups:
+        raise InputError(f"groups: expected at least 2 that divide the hidden_channels {hidden_channels}, got {groups}")
+    if checkpoint:
+        raise InputError("checkpoint: expected False with rev blocks, which rebuild their activations in backward")
+
+
+def _dynamics(convs: Sequence[nn.Module]) -> dict[str, float | list[float]]:
+    """The values of one convolution, or those of several side by side."""
+    found = [conv.dynamics() for conv in convs if isinstance(conv, GENConv)]
+    if len(found) < 2:
+        return found[0] if found else {}
+    lists = {name: [f[name] for f in found] for name in found[0]}
+    return {
+        name: [number for value in values for number in (value if isinstance(value, list) else [value])]
+        for name, values in lists.items()
+    }
 
 
 class _Inputs(NamedTuple):

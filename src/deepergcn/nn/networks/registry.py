@@ -4,6 +4,7 @@ from deepergcn.errors import InputError
 from deepergcn.nn.networks.baselines import GCN, GIN, Baseline, GaAN, GatedGCN, GraphSAGE
 from deepergcn.nn.networks.deeper_gcn import DeeperGCN
 from deepergcn.nn.networks.paper import DyResGEN, PlainGCN, ResGCN, ResGCNPlus, ResGEN
+from deepergcn.nn.networks.rev_gen import RevGEN
 
 NETWORKS: dict[str, type[DeeperGCN] | type[Baseline]] = {
     "DeeperGCN": DeeperGCN,
@@ -12,6 +13,7 @@ NETWORKS: dict[str, type[DeeperGCN] | type[Baseline]] = {
     "ResGCN+": ResGCNPlus,
     "ResGEN": ResGEN,
     "DyResGEN": DyResGEN,
+    "RevGEN": RevGEN,
     "GCN": GCN,
     "GraphSAGE": GraphSAGE,
     "GIN": GIN,

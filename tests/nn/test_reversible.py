@@ -1,0 +1,215 @@
+"""Reversible layers: equal to the same layers with everything kept, in the memory of one."""
+
+import copy
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.testing import assert_close
+from torch_geometric.nn.models.rev_gnn import GroupAddRev
+
+from deepergcn.errors import InputError
+from deepergcn.nn import DeeperGCN, GENConv, ResPlusBlock, RevBlock, RevGEN, num_parameters, reversible
+from deepergcn.nn.networks.rev_gen import ogbn_proteins_rev
+
+NODES, EDGES = 40, 200
+GRAPH = torch.randint(NODES, (2, EDGES), generator=torch.Generator().manual_seed(0))
+BATCH = torch.arange(NODES) // 20
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "layer norm": {},
+    "batch norm": {"norm": "batch"},
+    "no norm": {"norm": None},
+    "three groups": {"groups": 3},
+    "learned beta and s": {"learn_beta": True, "msg_norm": True},
+    "learned p": {"aggr": "power_mean", "learn_p": True},
+    "max": {"aggr": "max"},
+    "virtual node": {"virtual_node": True, "level": "graph"},
+    "tied": {"tied_layers": 5},
+    "tied by two": {"tied_layers": 2},
+}
+
+
+def network(dtype: torch.dtype = torch.float64, num_layers: int = 5, **options: Any) -> RevGEN:
+    torch.manual_seed(0)
+    model = RevGEN(3, 2, hidden_channels=12, num_layers=num_layers, edge_encoder=4, layer_edge_encoder=12, **options)
+    return model.to(dtype)
+
+
+def inputs(dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(1)
+    x, edge = (torch.randn(n, c, generator=generator, dtype=dtype) for n, c in ((NODES, 3), (EDGES, 4)))
+    return x.requires_grad_(), edge
+
+
+def trained(model: RevGEN, dtype: torch.dtype = torch.float64) -> dict[str, Any]:
+    """Output, gradients, buffers, and what the generator draws next, after one step."""
+    x, edge = inputs(dtype)
+    torch.manual_seed(2)
+    out = model(x, GRAPH, edge, BATCH)
+    drawn = torch.rand(3)
+    out.square().sum().backward()
+    grads = {name: p.grad for name, p in model.named_parameters()}
+    return {"out": out, "x": x.grad, "grads": grads, "buffers": dict(model.named_buffers()), "drawn": drawn}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_equal_to_the_same_network_that_keeps_everything(name: str) -> None:
+    model = network(**OPTIONS[name])
+    kept = copy.deepcopy(model)
+    kept.rebuild = False
+    ours, theirs = trained(model), trained(kept)
+    for key in ("out", "x", "buffers"):
+        assert_close(ours[key], theirs[key], rtol=1e-9, atol=1e-9)
+    for weight, expected in theirs["grads"].items():
+        assert (ours["grads"][weight] is None) == (expected is None), weight
+        if expected is not None:
+            assert_close(ours["grads"][weight], expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"virtual_node": True, "level": "graph"}, {"norm": "batch"}])
+def test_dropout_draws_the_same_mask_again(options: dict[str, Any]) -> None:
+    """A wrong mask in backward would rebuild another input: the gradient is then not that of the output."""
+    model = network(dropout=0.5, **options)
+    x, edge = inputs()
+    direction = torch.randn(NODES, 3, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+
+    def loss(step: float) -> Tensor:
+        torch.manual_seed(4)
+        return model(x + step * direction, GRAPH, edge, BATCH).square().sum()  # type: ignore[no-any-return]
+
+    loss(0.0).backward()
+    assert x.grad is not None
+    with torch.no_grad():
+        slope = (loss(1e-6) - loss(-1e-6)) / 2e-6
+    assert_close((x.grad * direction).sum(), slope, rtol=1e-5, atol=1e-6)
+
+
+def test_gradcheck() -> None:
+    model = network(num_layers=3)
+    x, edge = inputs()
+    assert torch.autograd.gradcheck(lambda x: model(x, GRAPH, edge), (x,), fast_mode=True)
+
+
+def test_equal_to_group_add_rev() -> None:
+    torch.manual_seed(0)
+    branches = [ResPlusBlock(GENConv(4, 4, norm="layer"), nn.LayerNorm(4)).double() for _ in range(2)]
+
+    class Residual(nn.Module):
+        """What PyG couples: the residual branch as a module of its own."""
+
+        def __init__(self, block: ResPlusBlock) -> None:
+            super().__init__()
+            self.block = block
+
+        def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+            return self.block.residual(x, edge_index)
+
+    theirs = GroupAddRev(nn.ModuleList(map(Residual, copy.deepcopy(branches))))
+    ours = RevBlock(branches)
+    x = torch.randn(NODES, 8, dtype=torch.float64)
+    results = []
+    for run in (lambda x: theirs(x, GRAPH), lambda x: reversible([ours], x, GRAPH), lambda x: ours(x, GRAPH)):
+        given = x.clone().requires_grad_()
+        out = run(given)
+        value = out.detach().clone()
+        out.square().sum().backward()
+        results.append((value, given.grad))
+    for result in results[1:]:
+        assert_close(result, results[0], rtol=1e-9, atol=1e-9)
+    pairs = zip(ours.parameters(), theirs.parameters(), strict=True)
+    for got, expected in pairs:
+        assert_close(got.grad, 2 * expected.grad, rtol=1e-9, atol=1e-9)  # two of the three runs are ours
+
+
+def test_nothing_is_kept_between_the_layers() -> None:
+    """What autograd saves of node features does not grow with depth."""
+    kept = {}
+    for depth in (2, 12):
+        model = network(num_layers=depth)
+        sizes: list[int] = []
+
+        def note(t: Tensor, sizes: list[int] = sizes) -> Tensor:
+            if t.shape[:1] == (NODES,):
+                sizes.append(t.numel())
+            return t
+
+        x, edge = inputs()
+        with torch.autograd.graph.saved_tensors_hooks(note, lambda t: t):
+            model(x, GRAPH, edge)
+        kept[depth] = sum(sizes)
+    assert kept[12] == kept[2]
+
+
+def test_under_autocast() -> None:
+    model = network(torch.float32)
+    kept = copy.deepcopy(model)
+    kept.rebuild = False
+    with torch.autocast("cpu", torch.bfloat16):
+        ours, theirs = trained(model, torch.float32), trained(kept, torch.float32)
+    assert_close(ours["out"], theirs["out"])
+    assert_close(ours["x"], theirs["x"], rtol=0.05, atol=0.05 * float(theirs["x"].abs().max()))
+
+
+def test_statistics_are_updated_once() -> None:
+    model = network(norm="batch")
+    trained(model)
+    counts = [b for name, b in model.named_buffers() if name.endswith("num_batches_tracked")]
+    assert counts
+    assert all(int(count) == 1 for count in counts)
+
+
+def test_tied_layers_share_weights() -> None:
+    untied, half, tied = (network(num_layers=6, tied_layers=n) for n in (1, 3, 6))
+    assert [len(model.layers) for model in (untied, half, tied)] == [6, 2, 1]
+    assert len(tied.dynamics()) == 6
+    res = DeeperGCN(3, 2, hidden_channels=8, num_layers=6, tied_layers=6, norm="layer")
+    assert len(res.layers) == 2  # the first layer of res+ is wired differently
+    x, _ = inputs(torch.float32)
+    res(x, GRAPH).sum().backward()
+    assert all(p.grad is not None for p in res.parameters())
+
+
+def test_parameters_of_the_published_network() -> None:
+    with torch.device("meta"):
+        assert num_parameters(ogbn_proteins_rev()) == 20_031_384
+
+
+def test_second_order_gradients_are_refused_unless_activations_are_kept() -> None:
+    model = network(num_layers=2)
+    x, edge = inputs()
+    with pytest.raises(InputError, match="rebuild=False"):
+        torch.autograd.grad(model(x, GRAPH, edge).square().sum(), x, create_graph=True)
+    model.rebuild = False
+    (g,) = torch.autograd.grad(model(x, GRAPH, edge).square().sum(), x, create_graph=True)
+    g.square().sum().backward()
+
+
+def test_weights_that_were_replaced_are_noticed() -> None:
+    model = network(num_layers=2)
+    x, edge = inputs()
+    replaced = {name: p.detach().clone() for name, p in model.named_parameters()}
+    out = torch.func.functional_call(model, replaced, (x, GRAPH, edge))
+    with pytest.raises(InputError, match="replaced"):
+        out.sum().backward()
+    out = model(x, GRAPH, edge)
+    with torch.no_grad():
+        next(iter(model.layers[0].parameters())).add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.sum().backward()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"groups": 5}, "groups: expected at least 2 that divide the hidden_channels 12, got 5"),
+        ({"groups": 1}, "groups"),
+        ({"checkpoint": True}, "checkpoint: expected False with rev blocks"),
+        ({"block": "res+"}, "RevGEN has rev blocks"),
+        ({"tied_layers": 0}, "tied_layers: expected at least 1"),
+    ],
+)
+def test_bad_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        network(**options)
