@@ -14,7 +14,13 @@ from deepergcn.recipes.schema import Inputs, ModelSection, Recipe
 from deepergcn.runs.network import build_model, count_parameters
 
 PAPER = ("ogbn-proteins", "ogbn-arxiv", "ogbg-ppa", "ogbg-molhiv")
-PARAMETERS = {"ogbn-proteins": 2_374_568, "ogbn-arxiv": 491_176, "ogbg-ppa": 2_336_421, "ogbg-molhiv": 532_232}
+PARAMETERS = {
+    "ogbn-proteins": 2_374_568,
+    "ogbn-arxiv": 491_176,
+    "ogbg-ppa": 2_336_421,
+    "ogbg-molhiv": 532_232,
+    "ogbn-proteins-rev": 20_031_384,
+}
 SCORES = {"ogbn-proteins": 0.8580, "ogbn-arxiv": 0.7192, "ogbg-ppa": 0.7712, "ogbg-molhiv": 0.7858}
 OWN = ("own-molecules", "own-tables")
 
@@ -42,8 +48,8 @@ def inputs_of(recipe: Recipe) -> Inputs:
     )
 
 
-def test_the_recipes_are_those_of_the_paper_and_five_more() -> None:
-    more = {"solubility", "yeast-proteins", "synthetic-proteins", *OWN}
+def test_the_recipes_are_those_of_the_paper_and_seven_more() -> None:
+    more = {"solubility", "yeast-proteins", "yeast-proteins-rev", "ogbn-proteins-rev", "synthetic-proteins", *OWN}
     assert set(recipe_names()) == {*PAPER, *(f"{name}-head" for name in PAPER), *more}
 
 
