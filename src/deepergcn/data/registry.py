@@ -93,6 +93,13 @@ def load_dataset(name_or_path: str | Path, root: str | Path | None = None, **opt
             for a folder that is called the same.
         root: The folder for data and caches; see :func:`deepergcn.data.storage.folders.data_root`.
         options: What the loader takes besides, such as ``symmetric`` for a folder in OGB's layout.
+
+    Example:
+        >>> dataset = load_dataset("solubility")
+        >>> len(dataset), dataset.label_names
+        (1282, ('(A) low', '(B) medium', '(C) high'))
+        >>> dataset.graph(0)
+        Data(edge_index=[2, 8], num_nodes=5, x=[5, 9], edge_attr=[8, 3], y=[1])
     """
     base = data_root(root)
     if isinstance(name_or_path, str) and name_or_path in SOURCES:

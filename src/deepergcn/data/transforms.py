@@ -19,7 +19,11 @@ Reduce = Literal["sum", "mean", "max"]
 def apply_transforms(dataset: Dataset, transforms: Iterable[str | Mapping[str, Any]]) -> Dataset:
     """The dataset after all the transforms, one after another.
 
-        >>> apply_transforms(dataset, [{"name": "node-features-from-edges", "reduce": "sum"}, "one-hot-species"])
+    Example:
+        >>> from deepergcn.data import load_dataset
+        >>> dataset = load_dataset("synthetic-proteins", nodes=200, edges=1000)
+        >>> apply_transforms(dataset, [{"name": "node-features-from-edges", "reduce": "sum"}]).x.shape
+        torch.Size([200, 8])
 
     Args:
         dataset: It is not changed itself.

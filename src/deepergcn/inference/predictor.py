@@ -26,8 +26,10 @@ _BATCH_SIZE = 256  # graphs at a time, at least: what is seen together changes n
 def load(run: str | Path) -> "Predictor":
     """The trained network of a run directory, or of a file ``model.safetensors`` alone.
 
-    >>> model = deepergcn.load("runs/solubility")
-    >>> model.predict(["CCO", "c1ccccc1"]).columns()
+    Example::
+
+        model = deepergcn.load("runs/solubility")
+        model.predict(["CCO", "c1ccccc1"]).columns()
     """
     path = Path(run)
     if path.is_dir():

@@ -27,6 +27,13 @@ class Adjacency:
         target: [num_edges], the target of each edge, ordered by source.
         edge_t: [num_edges], the place of each of these edges in the given order.
 
+    Example:
+        >>> adjacency = Adjacency.from_edge_index(torch.tensor([[0, 1, 2], [2, 2, 0]]))
+        >>> adjacency.num_targets, adjacency.num_edges
+        (3, 3)
+        >>> adjacency.degree().tolist()
+        [1.0, 0.0, 2.0]
+
     All index tensors are int32 where the graph fits, int64 beyond. Nothing is ever changed in place, so that one
     object can be shared between layers, threads and steps.
     """

@@ -45,6 +45,18 @@ def softmax(
 
     Returns:
         [targets, channels]; 0 for a vertex without in-neighbours.
+
+    Example:
+        Vertex 2 receives the messages 1 and 3: their mean with beta = 0, nearly their maximum with a large beta.
+
+        >>> import torch
+        >>> from deepergcn.ops import Adjacency, softmax
+        >>> adjacency = Adjacency.from_edge_index(torch.tensor([[0, 1], [2, 2]]), 3)
+        >>> x = torch.tensor([[1.0], [3.0], [0.0]])
+        >>> softmax(x, adjacency, beta=0.0, eps=0.0).flatten().tolist()
+        [0.0, 0.0, 2.0]
+        >>> softmax(x, adjacency, beta=100.0, eps=0.0).flatten().tolist()
+        [0.0, 0.0, 3.0]
     """
     check_parameter("beta", beta, x.shape[-1])
     if not has_kernels(x):

@@ -11,6 +11,7 @@ from torch_geometric.typing import OptTensor
 
 from deepergcn.errors import InputError
 from deepergcn.nn import GENConv, MessageNorm, ResPlusBlock, from_pyg
+from deepergcn.nn.pyg.accelerate import accelerate
 from deepergcn.nn.pyg.from_pyg import IndexedAggregation
 from deepergcn.ops import Adjacency
 from tests.nn.pyg.models import EDGES, DeeperGCN, features, outcome
@@ -158,6 +159,14 @@ def test_a_whole_model_runs_unchanged_around_the_converted_modules() -> None:
     assert isinstance(theirs.layers[1], pyg.DeepGCNLayer)
     assert isinstance(ours.get_submodule("layers.1"), ResPlusBlock)
     assert isinstance(ours.get_submodule("layers.1.conv"), GENConv)
+
+
+@pytest.mark.parametrize("aggr", ["softmax", "powermean", "sum"])
+def test_modules_that_were_accelerated(aggr: str) -> None:
+    theirs = make(aggr=aggr).eval()
+    expected = from_pyg(theirs)
+    accelerate(theirs)
+    assert_same(expected, from_pyg(theirs), features(8), EDGES)
 
 
 def test_a_module_in_two_places_stays_one() -> None:

@@ -22,8 +22,12 @@ Ints = npt.NDArray[np.int64]
 class GraphLoader(BatchSource):
     """Batches of graphs, in an order that depends on the seed and the epoch alone.
 
+    Example:
+        >>> from deepergcn.data import load_dataset
+        >>> dataset = load_dataset("solubility")
         >>> loader = GraphLoader(dataset, dataset.split["train"], batch_size=32, shuffle=True)
-        >>> for batch in loader.batches(epoch=0): ...
+        >>> [batch.num_graphs for batch in loader.batches(epoch=0)][-3:]
+        [32, 32, 26]
 
     Args:
         dataset: The graphs.

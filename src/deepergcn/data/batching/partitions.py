@@ -69,8 +69,11 @@ class Partitions(BatchSource):
 class RandomPartitions(Partitions):
     """Every node is put in one of the parts at random, anew in every epoch; the paper's way to train and evaluate.
 
-        >>> partitions = RandomPartitions(dataset, parts=10)
-        >>> for batch in partitions.batches(epoch=0): ...
+    Example:
+        >>> from deepergcn.data import load_dataset
+        >>> dataset = load_dataset("synthetic-proteins", nodes=200, edges=1000)
+        >>> sum(batch.num_nodes for batch in RandomPartitions(dataset, parts=10).batches(epoch=0))
+        200
 
     To average outputs over several draws, add the outputs for the batches of several epochs to an ``OutputMean``.
     """

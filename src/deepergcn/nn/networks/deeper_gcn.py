@@ -29,8 +29,13 @@ class DeeperGCNOptions(FrameOptions, GENConvOptions, total=False):
 class DeeperGCN(GraphNetwork):
     """Any depth of :class:`GENConv` in pre-activation residual blocks, or in another of the paper's wirings.
 
-        >>> model = DeeperGCN(128, 40, hidden_channels=64, num_layers=28, learn_beta=True)
-        >>> out = model(x, edge_index)
+    Example:
+        28 layers on 10 nodes with 16 features, for 4 classes:
+
+        >>> import torch
+        >>> model = DeeperGCN(16, 4, hidden_channels=8, num_layers=28, learn_beta=True)
+        >>> model(torch.randn(10, 16), torch.randint(10, (2, 30))).shape
+        torch.Size([10, 4])
 
     Args:
         layer_edge_encoder: the edge encoder that every layer has for itself, on top of the shared one if there is

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from deepergcn import ops
 from deepergcn.nn.encoders.edges import WIDEST_AFFINE
 from deepergcn.nn.pyg.adjacency_cache import cached_adjacency
-from deepergcn.nn.pyg.from_pyg import grouping
+from deepergcn.nn.pyg.from_pyg import ACCELERATED, grouping
 from deepergcn.ops import Adjacency, Affine, Dense, EdgeTerm
 
 
@@ -33,6 +33,12 @@ def accelerate(model: nn.Module) -> Acceleration:
     Parameters, ``state_dict``, hooks and results stay PyG's, its clamps included; only the class of each module
     changes, to a subclass of its own. What the fast path cannot compute (explanations, features of more than two
     dimensions, a reversed flow) goes PyG's way by itself.
+
+    Example:
+        >>> import torch_geometric.nn as pyg
+        >>> model = pyg.Sequential("x, edge_index", [(pyg.GENConv(8, 8), "x, edge_index -> x")])
+        >>> print(accelerate(model))
+        2 modules on the fast path, 0 left as they are
     """
     fast: list[str] = []
     left: dict[str, str] = {}
@@ -216,6 +222,7 @@ _FAST: dict[type, type] = {
     pyg.MaxAggregation: FastMaxAggregation,
     pyg.MinAggregation: FastMinAggregation,
 }
+ACCELERATED.update({fast: theirs for theirs, fast in _FAST.items()})
 
 _HOOKS = tuple(
     f"_{step}_forward_{when}" for step in ("propagate", "message", "aggregate") for when in ("pre_hooks", "hooks")

@@ -29,6 +29,14 @@ def from_pyg(module: nn.Module) -> nn.Module:
 
     The results are PyG's, except that the power mean has no clamps, that a convolution with an edge encoder asks for
     edge features, and that layers recompute activations the non-reentrant way.
+
+    Example:
+        >>> import torch_geometric.nn as pyg
+        >>> theirs = pyg.GENConv(8, 8)
+        >>> ours = from_pyg(theirs)
+        >>> x, edge_index = torch.rand(4, 8), torch.tensor([[0, 1, 2], [3, 3, 0]])
+        >>> torch.allclose(ours(x, edge_index), theirs(x, edge_index), atol=1e-6)
+        True
     """
     return _convert(copy.deepcopy(module), type(module).__name__, {})
 
@@ -72,6 +80,10 @@ _Done = dict[nn.Module, nn.Module]
 """What each module has become, so that one that stands in two places stays one."""
 
 
+ACCELERATED: dict[type, type] = {}
+"""PyG's class behind each of the classes that :func:`accelerate` gives to modules, which adds them here."""
+
+
 def _convert(module: nn.Module, path: str, done: _Done) -> nn.Module:
     if module not in done:
         done[module] = _converted(module, path, done)
@@ -81,13 +93,18 @@ def _convert(module: nn.Module, path: str, done: _Done) -> nn.Module:
 def _converted(module: nn.Module, path: str, done: _Done) -> nn.Module:
     for theirs, convert in _CONVERTERS.items():
         if isinstance(module, theirs):
-            if type(module) is not theirs:
+            if _original(module) is not theirs:
                 raise InputError(f"{path}: {type(module).__name__} changes {theirs.__name__} and has no equal here")
             return convert(module, path, done).train(module.training)
     for name, child in module._modules.items():
         if child is not None:
             module._modules[name] = _convert(child, f"{path}.{name}", done)
     return module
+
+
+def _original(module: nn.Module) -> type:
+    """The module's class, or the one that it had before :func:`accelerate`."""
+    return ACCELERATED.get(type(module), type(module))
 
 
 def _gen_conv(theirs: Any, path: str, done: _Done) -> nn.Module:
@@ -183,10 +200,10 @@ def _aggregation(theirs: Any, path: str, done: _Done) -> IndexedAggregation:
             ours = aggregators.PowerMeanAggregation(learn_p=theirs.learn, channels=_channels(theirs))
             ours.p = _scalar(theirs.p)
         case _:
-            if type(theirs) not in _PLAIN:
+            if _original(theirs) not in _PLAIN:
                 known = ", ".join(cls.__name__ for cls in (pyg.SoftmaxAggregation, pyg.PowerMeanAggregation, *_PLAIN))
                 raise InputError(f"{path}: expected one aggregator of {known}, got {theirs}")
-            ours = _PLAIN[type(theirs)]()
+            ours = _PLAIN[_original(theirs)]()
     return IndexedAggregation(ours)
 
 
