@@ -22,7 +22,7 @@ recipe: yeast-proteins
 layers: [1, 2]
 columns:
   - {name: plain, label: plain, set: {model.network: PlainGCN, model.aggr: max}, published: [0.5, null]}
-  - {name: res+, label: res+, x: 10, set: {model.network: ResGCN+, model.aggr: max}, published: [0.6, 0.7]}
+  - {name: res+, label: res+, set: {model.network: ResGCN+, model.aggr: max}, published: [0.6, 0.7]}
 charts:
   - {kind: depth, title: depth}
   - {kind: sweep, title: sweep, x_label: x}

@@ -9,6 +9,7 @@ from deepergcn.cli.embed import embed
 from deepergcn.cli.evaluate import evaluate
 from deepergcn.cli.predict import predict
 from deepergcn.cli.recipes import recipes
+from deepergcn.cli.report import report
 from deepergcn.cli.reproduce import reproduce
 from deepergcn.cli.train import train
 from deepergcn.errors import InputError
@@ -22,7 +23,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.add_typer(datasets.app, name="datasets")
-for command in (train, recipes, evaluate, predict, embed, reproduce):
+for command in (train, recipes, evaluate, predict, embed, reproduce, report):
     app.command()(command)
 
 

@@ -42,13 +42,11 @@ class Column(Part):
         name: part of the run directories' names.
         label: how the table prints it.
         group: a heading that neighbouring columns share.
-        x: the position on the axis of a chart over the columns, such as beta.
     """
 
     name: str
     label: str
     group: str = ""
-    x: float | None = None
 
     @property
     def title(self) -> str:
@@ -60,8 +58,8 @@ class Chart(Part):
     """A chart of the study's scores.
 
     Attributes:
-        kind: ``depth`` is the score over the number of layers, a line for every column; ``sweep`` the score over the
-            columns' ``x``, a line for every row; ``compare`` the score of every column in each row; ``dynamics`` what
+        kind: ``depth`` is the score over the rows, a line for every column; ``sweep`` the score over the columns, a
+            line for every row; ``compare`` the score of every column in each row; ``dynamics`` what
             every layer learns over the epochs.
         title: the heading.
         x_label: the label of the horizontal axis.
@@ -82,6 +80,7 @@ class CellRun(Part):
         folder: the run directory, relative to the study's.
         command: the command that trains it.
         state: ``failed`` with a ``reason``, or how far it is.
+        commit: of the code that trains it, where that is known.
     """
 
     row: str
@@ -91,6 +90,7 @@ class CellRun(Part):
     command: str
     state: Literal["waiting", "running", "finished", "failed"] = "waiting"
     reason: str = ""
+    commit: str = ""
 
     @property
     def key(self) -> tuple[str, str, int]:

@@ -11,6 +11,7 @@ from deepergcn.recipes.load import load_recipe
 from deepergcn.report.study import CellRun, Row, StudyTable, is_study, read_study, write_study
 from deepergcn.runs.run import Run
 from deepergcn.studies.cells import Cell, Grid, Source, chosen_columns, chosen_rows, is_finished, matches, plan_cells
+from deepergcn.studies.commit import code_commit
 from deepergcn.studies.fit import fit_source, is_made_for
 from deepergcn.studies.pool import run_cells
 from deepergcn.studies.schema import StudyDefinition
@@ -128,7 +129,9 @@ def reproduce(
 
     def note(cell: Cell, state: str, reason: str) -> None:
         key = cell.row.name, cell.column.name, cell.seed
-        runs[key] = CellRun.model_validate(runs[key].model_dump() | {"state": state, "reason": reason})
+        commit = code_commit() if state == "running" else runs[key].commit
+        changed = {"state": state, "reason": reason, "commit": commit}
+        runs[key] = CellRun.model_validate(runs[key].model_dump() | changed)
         write_study(plan.folder, _with_runs(plan.table, runs))
         watcher(cell, state, reason)
 
@@ -171,7 +174,8 @@ def _with_earlier(table: StudyTable, folder: Path, study: StudyDefinition) -> St
     rows = {row.name: row for row in (*old.rows, *table.rows)}
     columns = {column.name: column for column in (*old.columns, *table.columns)}
     order = [column.name for column in study.columns]
-    runs = {run.key: run for run in old.runs} | {run.key: run for run in table.runs}
+    before = {run.key: run for run in old.runs}
+    runs = before | {run.key: _still(run, before.get(run.key)) for run in table.runs}
     return table.model_copy(
         update={
             "rows": tuple(sorted(rows.values(), key=lambda row: row.layers or 0)),
@@ -179,3 +183,8 @@ def _with_earlier(table: StudyTable, folder: Path, study: StudyDefinition) -> St
             "runs": tuple(runs.values()),
         }
     )
+
+
+def _still(new: CellRun, old: CellRun | None) -> CellRun:
+    """A run that is planned again, with the commit that an earlier call has trained it with."""
+    return new if old is None else new.model_copy(update={"commit": old.commit})

@@ -32,13 +32,12 @@ class StudyColumn(Part):
     name: Name
     label: str
     group: str = ""
-    x: float | None = None
     set: Settings = Field(default_factory=dict)
     published: tuple[float | None, ...] = ()
     deviations: tuple[float, ...] = ()
 
     def shown(self) -> Column:
-        return Column(name=self.name, label=self.label, group=self.group, x=self.x)
+        return Column(name=self.name, label=self.label, group=self.group)
 
 
 class Adjustment(Part):

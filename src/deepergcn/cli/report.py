@@ -1,0 +1,29 @@
+"""``deepergcn report``: run directories and studies as one HTML page, figures, tables and results."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run directories and folders of studies.")],
+    out: Annotated[Path | None, typer.Option("--out", help="HTML file; report.html in the first DIR if none.")] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            "--export", metavar="DIR", help="Write figures as PNG and SVG, tables as CSV, Markdown and LaTeX."
+        ),
+    ] = None,
+    results: Annotated[
+        Path | None, typer.Option("--results", metavar="DIR", help="Add the scores of studies to DIR/STUDY.csv.")
+    ] = None,
+    predictions: Annotated[
+        bool, typer.Option(help="Predict the test part of single runs, for confusion, ROC and worst errors.")
+    ] = True,
+) -> None:
+    """Write one self-contained HTML page with tables, curves and dynamics."""
+    from deepergcn.studies.write_report import write_report
+
+    for path in write_report(folders, out=out, export=export, results=results, predictions=predictions):
+        typer.echo(str(path))

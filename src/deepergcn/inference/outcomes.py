@@ -1,0 +1,31 @@
+"""What a trained network says about the test part of its dataset, for a report."""
+
+from pathlib import Path
+
+import numpy as np
+
+from deepergcn.data.molecules.featurize import ATOM_CATEGORIES
+from deepergcn.errors import InputError
+from deepergcn.inference.predictions import probabilities
+from deepergcn.inference.predictor import load
+from deepergcn.report.outcomes import Outcomes
+from deepergcn.runs.dataset import load_data
+from deepergcn.training.evaluation import Evaluation
+
+
+def find_outcomes(run: Path, part: str = "test") -> Outcomes:
+    """Truth and prediction of every item of a part; the data must be the one that the network was trained on."""
+    model = load(run)
+    dataset = load_data(model.recipe.data)
+    if dataset.digest != model.info.digest:
+        raise InputError(f"{dataset.name}: its files have changed since the network was trained on them")
+    items = dataset.split[part]
+    outputs = Evaluation(dataset, model.recipe, model.info.seed, [part]).outputs(model.network)[items]
+    return Outcomes(
+        task=model.task,
+        names=model.info.label_names or tuple(map(str, range(model.task.outputs))),
+        ids=tuple(dataset.ids[item] for item in items.tolist()) if dataset.ids else tuple(map(str, items.tolist())),
+        truth=dataset.y[items].numpy().astype(np.float64),
+        values=probabilities(model.task, outputs).numpy().astype(np.float64),
+        is_molecule=dataset.task.level == "graph" and dataset.x_categories == ATOM_CATEGORIES and bool(dataset.ids),
+    )

@@ -1,0 +1,176 @@
+"""What a trained network says about the test part beside what is true: confusion, ROC, scatter and worst errors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deepergcn.data.task import Task
+from deepergcn.report.chart import PALETTE, Line, LineChart, Point, thin
+
+_MOST_CURVES = 5
+_MOST_CLASSES = 40
+_MOST_POINTS = 400
+_WORST = 12
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Truth and prediction for the items of a part.
+
+    Attributes:
+        task: what is predicted.
+        names: the names of the outputs.
+        ids: the names of the items.
+        truth: [items, outputs], or [items] with numbers of classes; NaN, or -1, where there is no label.
+        values: [items, outputs]: probabilities, or numbers of a regression.
+        is_molecule: whether the ids are SMILES.
+    """
+
+    task: Task
+    names: tuple[str, ...]
+    ids: tuple[str, ...]
+    truth: Floats
+    values: Floats
+    is_molecule: bool = False
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Counts by true and predicted class, each with its share of the true class."""
+
+    names: tuple[str, ...]
+    lines: tuple[tuple[str, tuple[tuple[int, float], ...]], ...]
+
+
+@dataclass(frozen=True)
+class WorstError:
+    """An item that is predicted badly; ``picture`` is an SVG of the molecule, or empty."""
+
+    name: str
+    text: str
+    picture: str = ""
+
+
+def outcome_charts(found: Outcomes) -> list[LineChart]:
+    """ROC curves, or predicted against true numbers."""
+    if found.task.kind == "regression":
+        return [_scatter(found, column) for column in range(min(len(found.names), _MOST_CURVES))]
+    if found.task.kind == "multi-class":
+        return []
+    columns = range(len(found.names)) if len(found.names) <= _MOST_CURVES else ()
+    lines = [_roc(found.names[c], found.truth[:, c], found.values[:, c], PALETTE[c]) for c in columns]
+    if len(found.names) > 1:
+        lines.append(_roc("all outputs together", found.truth.ravel(), found.values.ravel(), PALETTE[7]))
+    chance = Line("chance", (Point(0, 0), Point(1, 1)), PALETTE[7], "dashed")
+    return [LineChart("ROC, test part", "false positive rate", "true positive rate", (*lines, chance))]
+
+
+def confusion(found: Outcomes) -> Confusion | None:
+    """The confusion of a binary or multi-class task; None for others and for very many classes."""
+    if found.task.kind == "multi-class":
+        names, truth, predicted = found.names, found.truth.astype(int), found.values.argmax(1)
+    elif found.task.kind == "binary":
+        known = np.isfinite(found.truth[:, 0])
+        names = ("0", "1")
+        truth, predicted = np.where(known, found.truth[:, 0], -1).astype(int), (found.values[:, 0] > 0.5).astype(int)
+    else:
+        return None
+    if len(names) > _MOST_CLASSES:
+        return None
+    lines = []
+    for number, name in enumerate(names):
+        counts = np.bincount(predicted[truth == number], minlength=len(names)).tolist()
+        total = max(sum(counts), 1)
+        lines.append((name, tuple((count, round(0.8 * count / total, 3)) for count in counts)))
+    return Confusion(tuple(names), tuple(lines))
+
+
+def worst_errors(found: Outcomes) -> list[WorstError]:
+    """The items with the largest errors, the largest first."""
+    if found.task.kind == "multi-class":
+        truth = found.truth.astype(int)
+        error = np.where(truth >= 0, 1 - found.values[np.arange(len(truth)), truth], -1.0)
+        texts = [
+            f"is {found.names[t]}, predicted {found.names[int(v.argmax())]} ({v.max():.2f})" if t >= 0 else ""
+            for t, v in zip(truth, found.values, strict=True)
+        ]
+    else:
+        gap = np.abs(found.truth - found.values)
+        known = np.isfinite(gap)
+        error = np.where(known.any(1), np.where(known, gap, 0).sum(1) / np.maximum(known.sum(1), 1), -1.0)
+        if len(found.names) == 1:
+            pairs = zip(found.truth[:, 0], found.values[:, 0], strict=True)
+            texts = [f"is {true:.4g}, predicted {value:.4g}" for true, value in pairs]
+        else:
+            texts = [
+                f"mean error {value:.3f} over {count} outputs" for value, count in zip(error, known.sum(1), strict=True)
+            ]
+    order = np.argsort(-error, kind="stable")[:_WORST]
+    chosen = [int(place) for place in order if error[place] > 0]
+    pictures = [_picture(found.ids[place]) if found.is_molecule else "" for place in chosen]
+    if not all(pictures):
+        pictures = [""] * len(chosen)
+    return [WorstError(found.ids[place], texts[place], svg) for place, svg in zip(chosen, pictures, strict=True)]
+
+
+def _roc(name: str, truth: Floats, values: Floats, colour: str) -> Line:
+    known = np.isfinite(truth)
+    truth, values = truth[known], values[known]
+    order = np.argsort(-values, kind="stable")
+    steps = np.flatnonzero(np.diff(values[order], append=-np.inf))
+    hits, misses = np.cumsum(truth[order])[steps], np.cumsum(1 - truth[order])[steps]
+    points: Sequence[Point] = []
+    if len(hits) and hits[-1] and misses[-1]:
+        points = [
+            Point(0, 0),
+            *(Point(float(x), float(y)) for x, y in zip(misses / misses[-1], hits / hits[-1], strict=True)),
+        ]
+    return Line(name, thin(points, 200), colour)
+
+
+def _scatter(found: Outcomes, column: int) -> LineChart:
+    truth, values = found.truth[:, column], found.values[:, column]
+    known = np.isfinite(truth)
+    points = [
+        Point(float(x), float(y), note=found.ids[place])
+        for place, (x, y) in enumerate(zip(truth, values, strict=True))
+        if known[place]
+    ]
+    low, high = (float(truth[known].min()), float(truth[known].max())) if known.any() else (0.0, 1.0)
+    same = Line("predicted = true", (Point(low, low), Point(high, high)), PALETTE[7], "dashed")
+    dots = Line("test part", thin(points, _MOST_POINTS), PALETTE[0], "dots")
+    name = found.names[column]
+    return LineChart(f"{name}, predicted against true", "true", "predicted", (dots, same))
+
+
+def _picture(smiles: str) -> str:
+    """The molecule as SVG; empty where the text is none."""
+    from rdkit import Chem, RDLogger
+    from rdkit.Chem.Draw import rdMolDraw2D
+
+    with _Quiet(RDLogger):
+        molecule = Chem.MolFromSmiles(smiles)
+    if molecule is None:
+        return ""
+    drawer = rdMolDraw2D.MolDraw2DSVG(240, 160)
+    drawer.DrawMolecule(molecule)
+    drawer.FinishDrawing()
+    text: str = drawer.GetDrawingText()
+    return text[text.index("<svg") :]
+
+
+class _Quiet:
+    """RDKit says nothing within."""
+
+    def __init__(self, logger: object) -> None:
+        self.logger = logger
+
+    def __enter__(self) -> None:
+        self.logger.DisableLog("rdApp.*")  # type: ignore[attr-defined]
+
+    def __exit__(self, *_: object) -> None:
+        self.logger.EnableLog("rdApp.*")  # type: ignore[attr-defined]

@@ -1,0 +1,144 @@
+"""Scores of a study as data: one row a run, from run directories to CSV and back."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from pydantic import ValidationError, field_validator
+
+from deepergcn.data.storage.files import write_text
+from deepergcn.errors import InputError
+from deepergcn.report.study import CellRun, Part, StudyTable, read_study
+from deepergcn.runs.run import Run
+
+
+class Result(Part):
+    """One run of a study.
+
+    Attributes:
+        study, dataset, recipe: what was run on what.
+        column, row, seed: which run of the study it is.
+        epochs: the number of epochs trained.
+        best_epoch: the best epoch by validation, whose scores these are.
+        valid, test: the scores; None where there is nothing to score, or the run has failed.
+        published: the paper's value of the cell.
+        seconds: spent on training and evaluation.
+        peak_memory_mb: the most memory that the process had in use.
+        parameters: the number of trainable parameters.
+        version, commit: of deepergcn, as far as they are known.
+        failure: why the run has failed.
+    """
+
+    study: str
+    dataset: str
+    recipe: str
+    column: str
+    row: str
+    seed: int
+    epochs: int | None = None
+    best_epoch: int | None = None
+    valid: float | None = None
+    test: float | None = None
+    published: float | None = None
+    seconds: float | None = None
+    peak_memory_mb: float | None = None
+    parameters: int | None = None
+    version: str = ""
+    commit: str = ""
+    failure: str = ""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _empty(cls, value: object, info: object) -> object:
+        name = getattr(info, "field_name", "")
+        return None if value == "" and name in _NUMBERS else value
+
+    @property
+    def key(self) -> tuple[str, str, str, int, int | None]:
+        """What identifies a row of the file."""
+        return self.dataset, self.column, self.row, self.seed, self.epochs
+
+
+_NUMBERS = {name for name, field in Result.model_fields.items() if field.annotation is not str}
+
+
+def collect(folder: Path) -> list[Result]:
+    """The ended and the failed runs of a study's folder."""
+    study = read_study(folder)
+    found = (_result(folder, study, run) for run in study.runs)
+    return [result for result in found if result is not None]
+
+
+def read_results(path: Path) -> list[Result]:
+    """The rows of a results file."""
+    try:
+        rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read; expected a CSV file that deepergcn report has written") from error
+    results = []
+    for number, row in enumerate(rows, start=1):
+        try:
+            results.append(Result.model_validate(row))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            raise InputError(f"{path}: row {number}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    return results
+
+
+def add_results(path: Path, results: Iterable[Result]) -> list[Result]:
+    """Write results to a file, in place of those of the same runs in it; all that the file then has."""
+    old = read_results(path) if path.exists() else []
+    merged = {result.key: result for result in old} | {result.key: result for result in results}
+    kept = sorted(merged.values(), key=lambda result: (result.dataset, result.column, len(result.row), result.row))
+    write_text(path, results_csv(kept))
+    return kept
+
+
+def results_csv(results: Sequence[Result]) -> str:
+    """The results as the text of a CSV file."""
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(Result.model_fields), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _cell(value) for name, value in result} for result in results)
+    return text.getvalue()
+
+
+def _result(folder: Path, study: StudyTable, entry: CellRun) -> Result | None:
+    known = Result(
+        study=study.name,
+        dataset=study.dataset,
+        recipe=study.recipe,
+        column=entry.column,
+        row=entry.row,
+        seed=entry.seed,
+        published=study.value(entry.row, entry.column),
+        commit=entry.commit,
+    )
+    if not (folder / entry.folder / "summary.json").is_file():
+        return known.model_copy(update={"failure": entry.reason}) if entry.state == "failed" else None
+    run = Run.open(folder / entry.folder)
+    summary = run.summary()
+    assert summary is not None
+    memory = [row["peak_memory_mb"] for row in run.metrics() if row["peak_memory_mb"] is not None]
+    return known.model_copy(
+        update={
+            "dataset": run.info.dataset,
+            "recipe": run.recipe.name,
+            "epochs": summary.epochs,
+            "best_epoch": summary.best_epoch,
+            "valid": summary.valid_score,
+            "test": summary.test_score,
+            "seconds": round(summary.seconds, 1),
+            "peak_memory_mb": max(memory, default=None),
+            "parameters": summary.parameters,
+            "version": run.info.versions.get("deepergcn", ""),
+            "commit": run.info.versions.get("commit", entry.commit),
+        }
+    )
+
+
+def _cell(value: object) -> object:
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else value

@@ -1,0 +1,59 @@
+"""Charts: ticks that are round, points where they belong, and the same drawing every time."""
+
+import re
+
+import pytest
+
+from deepergcn.report.chart import Line, LineChart, Point, nice_ticks, shade, thin
+from deepergcn.report.figures import figure
+from deepergcn.report.svg import draw
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1]),
+        (0.781, 0.853, [0.8, 0.82, 0.84]),
+        (1, 100, [20, 40, 60, 80, 100]),
+        (3, 3, [3]),
+    ],
+)
+def test_ticks_are_round(low: float, high: float, expected: list[float]) -> None:
+    assert nice_ticks(low, high) == pytest.approx(expected)
+
+
+def test_points_that_are_left_out_are_not_the_last() -> None:
+    points = [Point(x, x) for x in range(101)]
+    thinned = thin(points, 10)
+    assert len(thinned) <= 10
+    assert thinned[-1] == points[-1]
+    assert thin(points, 200) == tuple(points)
+
+
+def test_shades_go_from_violet_to_yellow() -> None:
+    assert [shade(0, 5), shade(4, 5)] == ["#440154", "#d8c51e"]
+    assert len({shade(i, 112) for i in range(112)}) == 112
+
+
+def chart() -> LineChart:
+    lines = (
+        Line("a<b", (Point(0, 1.0, 0.5, "2 seeds"), Point(1, 3.0)), "#111111"),
+        Line("long", tuple(Point(x / 50, x) for x in range(51)), "#222222", "dashed"),
+    )
+    return LineChart("title", "layers", "score", lines, ("3", "7"))
+
+
+def test_a_drawing_has_every_point_with_what_hovering_shows() -> None:
+    text = draw(chart())
+    assert text == draw(chart())
+    assert text.count("<circle") == 2
+    assert 'data-tip="a&lt;b&#10;layers 3: 1.0000 ± 0.5000&#10;2 seeds"' in text
+    values = re.findall(r'data-values="([^"]+)"', text)
+    assert [len(value.split(";")) for value in values] == [51]
+    assert "<style>" in draw(chart(), alone=True)
+
+
+def test_a_figure_has_the_same_lines() -> None:
+    axes = figure(chart()).axes[0]
+    assert [line.get_label() for line in axes.lines][:1] == ["a<b"]
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["3", "7"]
