@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from deepergcn.runs.run import Run
+from deepergcn.studies import seeds
 from deepergcn.studies.seeds import RunsSummary
 from deepergcn.training import train as training
 from deepergcn.training.signals import Interrupted
@@ -61,16 +62,70 @@ def test_several_seeds_end_with_mean_and_deviation(deepergcn: Program, small: li
     assert answer.out.splitlines()[-2:] == [expected, "runs both"]
 
 
+def test_seeds_are_resumed_where_they_stopped_and_nothing_is_written_beside_them(
+    deepergcn: Program, small: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = deepergcn("train", "--runs", 3, "--epochs", 2, "--out", "whole", *small)
+    begun: list[int] = []
+
+    def stop_in_the_second(*args: object, seed: int, out: Path, **options: object) -> Run:
+        begun.append(seed)
+        if len(begun) == 2:
+            raise Interrupted(signal.SIGTERM, out, 0, 0)
+        return training.train(*args, seed=seed, out=out, **options)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(seeds, "train", stop_in_the_second)
+        stopped = deepergcn("train", "--runs", 3, "--epochs", 2, *small)
+    assert stopped.code == 143
+    assert "go on with: deepergcn train --resume --out runs/solubility\n" in stopped.err
+    resumed = deepergcn("train", "--resume")
+    assert resumed.code == 0, resumed.err
+    assert "seed 1, in runs/solubility/seed-1" in resumed.out
+    assert resumed.out.splitlines()[-2:] == [whole.out.splitlines()[-2], "runs runs/solubility"]
+    assert {path.name for path in Path("runs/solubility").iterdir()} == {
+        "seed-0",
+        "seed-1",
+        "seed-2",
+        "seeds.json",
+        "summary.json",
+    }
+    for arguments, message in (
+        (["--out", "whole"], "whole: holds the runs of several seeds; expected one of them, or another --out"),
+        (["--out", "whole", "--runs", "3"], "whole: holds the runs of several seeds; go on with --resume, or name"),
+    ):
+        answer = deepergcn("train", *arguments)
+        assert (answer.code, answer.err.count("\n")) == (2, 1)
+        assert message in answer.err
+
+
+def test_a_mistake_with_several_seeds_leaves_nothing_behind(deepergcn: Program, tmp_path: Path) -> None:
+    answer = deepergcn("train", "--runs", 2, "--data", "nowhere")
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    assert not list(tmp_path.glob("runs/*"))
+
+
+@pytest.mark.parametrize("content", ["", "notes.txt"])
+def test_a_folder_that_is_no_run_is_not_resumed(deepergcn: Program, content: str) -> None:
+    Path("folder").mkdir()
+    if content:
+        Path("folder", content).touch()
+    answer = deepergcn("train", "--resume", "--out", "folder")
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    assert "folder: is not a run directory; there is nothing to resume" in answer.err
+    assert [path.name for path in Path("folder").iterdir()] == [content] * bool(content)
+
+
 def test_a_signal_ends_in_one_line_that_says_how_to_go_on(deepergcn: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*args: object, **kwargs: object) -> Run:
-        raise Interrupted(signal.SIGTERM, Path("runs/mine"), 4, 7)
+        raise Interrupted(signal.SIGTERM, Path("runs/my run; $(x)"), 4, 7)
 
     monkeypatch.setattr(training, "train", interrupted)
     answer = deepergcn("train")
     assert answer.code == 143
     assert answer.err == (
         "stopped by SIGTERM in epoch 5 after 7 of its steps; all is saved, go on with: "
-        "deepergcn train --resume --out runs/mine\n"
+        "deepergcn train --resume --out 'runs/my run; $(x)'\n"
     )
 
 
@@ -90,7 +145,8 @@ def test_a_signal_ends_in_one_line_that_says_how_to_go_on(deepergcn: Program, mo
         (["ogbg-ppa", "--resume"], "runs/ogbg-ppa: there is no run to resume; --out names a run directory"),
         (["--precision", "16"], "solubility: training.precision is '16'; Input should be '32' or 'bf16'"),
         (["--devices", "4096"], "--devices is 4096; this machine has "),
-        (["--nodes", "2"], "--nodes is 2; start the same command on every machine with torchrun"),
+        (["--nodes", "2"], "--edges: expected --nodes with the table of nodes, and --label"),
+        (["--nodes", "2", "--label", "y"], "2: is one file; expected its edges too"),
         (["--molecules", "nowhere.csv", "--target", "y"], "nowhere.csv: "),
         (["--molecules", "nowhere.csv"], "--molecules: expected --target with the column to learn"),
         (["--edges", "edges.csv"], "--edges: expected --nodes with the table of nodes, and --label"),
@@ -111,7 +167,7 @@ def test_a_run_is_neither_overwritten_nor_resumed_as_another(deepergcn: Program,
     assert deepergcn("train", "--out", "run", "--epochs", 2, *small).code == 0
     for arguments, message in (
         (["--out", "run"], "run: holds a run already; go on with --resume, or name another --out"),
-        (["--out", "run", "--runs", "2"], "run: holds a single run; expected another --out for --runs 2"),
+        (["--out", "run", "--runs", "2"], "run: holds a single run; expected another --out for several seeds"),
         (["--resume", "--out", "run", "--seed", "7"], "run: was started with seed 0; it cannot go on with 7"),
         (["--resume", "--out", "run", "--epochs", "1"], "run: has 2 epochs; expected as many or more, got 1"),
         (["--resume", "--out", "run", "--set", "model.dropout=0.9"], "was started with model.dropout 0.3 and cannot"),

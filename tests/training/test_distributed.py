@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch.multiprocessing.spawn import ProcessRaisedException
+from torch.multiprocessing.spawn import ProcessExitedException, ProcessRaisedException
 
 from deepergcn.errors import InputError
 from deepergcn.training import distributed
@@ -30,7 +30,7 @@ def test_bf16_is_refused_where_it_kills_and_used_where_it_does_not(
         train("solubility", settings=settings, out=tmp_path / "run", precision="bf16")
     assert not (tmp_path / "run").exists()
     codes[0] = 0
-    fabric = distributed.make_fabric(1, 1, "bf16")
+    fabric = distributed.make_fabric(1, "bf16")
     with fabric.autocast():
         assert torch.get_autocast_dtype("cpu") == torch.bfloat16
         assert torch.is_autocast_enabled("cpu")
@@ -44,3 +44,14 @@ def test_an_error_in_another_process_is_told_as_in_this_one() -> None:
 
     with pytest.raises(InputError, match=r"^the disk: is full$"):
         distributed.launch(Raising(), print, "the disk: is full")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"^the disk: is full of three lines$"):
+        distributed.launch(Raising(), print, "the disk:\n  is full\n\nof three lines")  # type: ignore[arg-type]
+
+
+def test_a_process_that_was_killed_is_one_line() -> None:
+    class Killed:
+        def launch(self, function: Any, *args: Any) -> None:
+            raise ProcessExitedException("process 1 terminated with signal SIGKILL", 1, 4, -9, "SIGKILL")
+
+    with pytest.raises(InputError, match="process 1 terminated with signal SIGKILL; was there enough memory"):
+        distributed.launch(Killed(), print)  # type: ignore[arg-type]

@@ -64,9 +64,7 @@ def test_too_few_graphs_or_partitions_for_the_processes_are_refused_in_one_line(
         train("yeast-proteins", settings=settings, out=tmp_path / "run", devices=2)
 
 
-def test_more_devices_than_there_are_and_machines_without_torchrun_are_refused(tmp_path: Path) -> None:
+def test_more_devices_than_there_are_are_refused(tmp_path: Path) -> None:
     settings = molecule_settings(molecules(tmp_path))
     with pytest.raises(InputError, match=r"--devices is 4096; this machine has \d+"):
         train("solubility", settings=settings, out=tmp_path / "a", devices=4096)
-    with pytest.raises(InputError, match="--nodes is 2; start the same command on every machine with torchrun"):
-        train("solubility", settings=settings, out=tmp_path / "b", machines=2)

@@ -6,14 +6,21 @@ from typing import Any
 
 import pytest
 import torch
+from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from deepergcn.data.provenance import MoleculeProvenance
 from deepergcn.errors import InputError
+from deepergcn.recipes.load import load_recipe
 from deepergcn.recipes.schema import OptimizerSection
+from deepergcn.runs.dataset import load_data
 from deepergcn.runs.model_file import load_model
 from deepergcn.runs.run import Run
+from deepergcn.runs.state import Progress, Scores, resume_state
 from deepergcn.studies.seeds import train_runs
+from deepergcn.training import loop
+from deepergcn.training.evaluation import Evaluation
+from deepergcn.training.losses import LossFunction, make_loss
 from deepergcn.training.optimizer import learning_rate
 from deepergcn.training.train import train
 from tests.training.small import molecule_settings, molecules, network, network_settings, repeatable
@@ -68,9 +75,68 @@ def test_several_runs_have_mean_and_deviation_and_can_be_resumed(tmp_path: Path)
     mean = sum(tests) / 3
     assert summary.test_mean == pytest.approx(mean)
     assert summary.test_deviation == pytest.approx(math.sqrt(sum((test - mean) ** 2 for test in tests) / 2))
-    with pytest.raises(InputError, match="seed-0: holds a run already"):
+    with pytest.raises(InputError, match="holds the runs of several seeds; go on with --resume"):
         train_runs(3, "solubility", settings=settings, out=folder, epochs=2)
     assert train_runs(3, "solubility", settings=settings, out=folder, epochs=2, resume=True)[1] == summary
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+@pytest.mark.parametrize("what", ["loss", "score"])
+def test_a_validation_that_is_not_finite_is_the_worst_also_after_a_resume(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bad: float, what: str
+) -> None:
+    settings = molecule_settings(molecules(tmp_path), "training.epochs=4")
+    honest = Evaluation.scores
+
+    def spoiled(self: Evaluation, outputs: Tensor, epoch: int, loss: LossFunction) -> Scores:
+        found = honest(self, outputs, epoch, loss)
+        return found if epoch == 2 else found.model_copy(update={f"valid_{what}": bad})
+
+    monkeypatch.setattr(Evaluation, "scores", spoiled)
+    for epochs, best in ((1, 1), (2, 2), (3, 2), (4, 2)):
+        run = train("solubility", settings=settings, out=tmp_path / "run", epochs=epochs, resume=epochs > 1)
+        summary = run.summary()
+        assert summary is not None
+        assert (summary.best_epoch, load_model(run.model_file).epoch) == (best, best)
+
+
+def test_outputs_that_are_not_finite_are_a_score_that_is_not_finite_and_no_labels_are_none(tmp_path: Path) -> None:
+    recipe = load_recipe("solubility", molecule_settings(molecules(tmp_path)))
+    dataset = load_data(recipe.data)
+    evaluation = Evaluation(dataset, recipe, 0)
+    outputs = torch.zeros(dataset.num_items, 1)
+    outputs[dataset.split["valid"]] = math.nan
+    scores = evaluation.scores(outputs, 1, make_loss(dataset.task, None))
+    assert scores.valid_loss is not None
+    assert scores.valid_score is not None
+    assert math.isnan(scores.valid_loss)
+    assert math.isnan(scores.valid_score)
+    assert scores.test_score == 0.5
+    unlabelled = dataset.replace(y=torch.full_like(dataset.y, math.nan))
+    nothing = Evaluation(unlabelled, recipe, 0).scores(outputs, 1, make_loss(dataset.task, None))
+    assert (nothing.valid_loss, nothing.valid_score, nothing.test_score) == (None, None, None)
+
+
+def test_the_optimizer_is_restored_after_the_model_has_moved_to_its_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = molecule_settings(molecules(tmp_path))
+    train("solubility", settings=settings, out=tmp_path / "run", epochs=1)
+    order: list[str] = []
+    setup = Fabric.setup
+
+    def move(*args: Any, **kwargs: Any) -> Any:
+        order.append("device")
+        return setup(*args, **kwargs)
+
+    def restore(*args: Any) -> Progress:
+        order.append("state")
+        return resume_state(*args)
+
+    monkeypatch.setattr(Fabric, "setup", move)
+    monkeypatch.setattr(loop, "resume_state", restore)
+    train(out=tmp_path / "run", resume=True, epochs=2)
+    assert order == ["device", "state"]
 
 
 def test_patience_ends_a_run_early(tmp_path: Path) -> None:

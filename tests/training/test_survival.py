@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import fcntl
 import itertools
 import os
 import random
@@ -48,7 +49,7 @@ def test_killed_twenty_times_the_run_ends_bit_for_bit_as_if_never_stopped(tmp_pa
     whole = train("solubility", settings=settings, out=tmp_path / "whole")
     out, draw, kills = tmp_path / "killed", random.Random(0), 0
     while True:
-        process = start(_train, "solubility", settings, out, out.is_dir())
+        process = start(_train, "solubility", settings, out, (out / "run.json").exists())
         rows, moment = _rows(out), None
         while process.is_alive():
             if kills < KILLS and moment is None and _rows(out) > rows:
@@ -108,7 +109,7 @@ def test_a_run_that_dies_at_any_write_goes_on_bit_for_bit(
 
         with monkeypatch.context() as patch, contextlib.suppress(DeathError):
             patch.setattr(Path, "replace", die)
-            train(recipe, settings=settings, out=out, resume=out.is_dir())
+            train(recipe, settings=settings, out=out, resume=(out / "run.json").exists())
         deaths += next(written) > fatal
     assert deaths >= 10
     assert repeatable(train(recipe, settings=settings, out=out, resume=True)) == whole
@@ -128,6 +129,50 @@ def test_a_damaged_state_falls_back_to_the_one_before(
         assert repeatable(train(recipe, settings=settings, out=out, epochs=4, resume=True)) == whole
         assert f"{newest.name}: is damaged, the state before it is taken" in caplog.text
         assert older.name not in caplog.text
+
+
+def test_results_without_a_state_that_can_be_read_are_never_overwritten(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    train("solubility", settings=molecule_settings(molecules(tmp_path)), out=out, epochs=2)
+    for damage in (_flip, Path.unlink):
+        for state in (out / "state").iterdir():
+            damage(state)
+        before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+        with pytest.raises(InputError, match=r"run: cannot be resumed: .*state has no state that can be read"):
+            train(out=out, resume=True, epochs=3)
+        before[out / "recipe.yaml"] = (out / "recipe.yaml").read_bytes()
+        assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+
+
+def test_a_run_killed_before_its_first_state_starts_at_zero(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = molecule_settings(molecules(tmp_path))
+    whole = repeatable(train("solubility", settings=settings, out=tmp_path / "whole"))
+
+    class DeathError(Exception):
+        pass
+
+    def die(*args: object) -> None:
+        raise DeathError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("deepergcn.training.train.seed_torch", die)
+        with pytest.raises(DeathError):
+            train("solubility", settings=settings, out=tmp_path / "killed")
+    assert not (tmp_path / "killed" / "state").exists()
+    assert repeatable(train(out=tmp_path / "killed", resume=True)) == whole
+
+
+def test_what_a_kill_leaves_half_written_is_removed_by_the_next_run(tmp_path: Path) -> None:
+    settings = molecule_settings(molecules(tmp_path))
+    out = tmp_path / "run"
+    train("solubility", settings=settings, out=out, epochs=1)
+    part = f"{'0' * 32}.part"
+    left = [out / f"model.safetensors.{part}", out / "state" / f"000002-00000000.safetensors.{part}"]
+    mine = [out / f"predictions.csv.{part}", out / "notes.part"]
+    for path in (*left, *mine):
+        path.touch()
+    train(out=out, resume=True, epochs=2)
+    assert [path.exists() for path in (*left, *mine)] == [False, False, True, True]
 
 
 def test_more_epochs_go_on_from_a_run_that_has_ended(tmp_path: Path, job: tuple[str, list[str]]) -> None:
@@ -156,6 +201,34 @@ def test_a_directory_in_use_is_refused(tmp_path: Path) -> None:
     ):
         train("solubility", settings=settings, out=tmp_path / "run")
     train("solubility", settings=settings, out=tmp_path / "run")
+
+
+def test_a_lock_that_is_no_file_is_refused_and_does_not_hang(tmp_path: Path) -> None:
+    for kind in ("pipe", "folder", "link"):
+        folder = tmp_path / kind
+        folder.mkdir()
+        lock = folder / "lock"
+        if kind == "pipe":
+            os.mkfifo(lock)
+        elif kind == "folder":
+            lock.mkdir()
+        else:
+            lock.symlink_to("/dev/null")
+        with pytest.raises(InputError, match="lock: is not a regular file"), locked(folder):
+            pass
+
+
+def test_a_file_system_without_locks_is_named_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP]
+
+    def refuse(descriptor: int, operation: int) -> None:
+        number = numbers.pop()
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    while numbers:
+        with pytest.raises(InputError, match=r"its file system has no locks \(flock: "), locked(tmp_path / "run"):
+            pass
 
 
 def test_a_full_disk_is_a_clear_error_that_leaves_the_earlier_state_whole(

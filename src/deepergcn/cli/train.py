@@ -29,22 +29,25 @@ def train(
     seed: Annotated[
         int | None, typer.Option("--seed", help="Of weights, shuffling, dropout and partitions; 0 if none.", min=0)
     ] = None,
-    runs: Annotated[int, typer.Option("--runs", help="Train so many seeds, and give mean and deviation.", min=1)] = 1,
+    runs: Annotated[
+        int | None, typer.Option("--runs", help="Train this number of seeds; give mean and deviation.", min=1)
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="The run directory; runs/RECIPE, with a number if taken.")
     ] = None,
     epochs: Annotated[int | None, typer.Option("--epochs", help="Instead of the recipe's.", min=1)] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run in --out, or with the newest one of the recipe.")
+        bool,
+        typer.Option("--resume", help="Go on with the run or seeds in --out, or with the newest of the recipe."),
     ] = False,
     precision: Annotated[Text, typer.Option("--precision", help="32 or bf16.")] = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write TensorBoard events too.")] = False,
-    devices: Annotated[int, typer.Option("--devices", help="So many GPUs, or processes without one.", min=1)] = 1,
+    devices: Annotated[
+        int, typer.Option("--devices", help="The number of GPUs, or of processes without one.", min=1)
+    ] = 1,
     nodes: Annotated[
         Text,
-        typer.Option(
-            "--nodes", metavar="FILE|N", help="Own table of nodes; or the number of machines.", rich_help_panel=_OWN
-        ),
+        typer.Option("--nodes", metavar="FILE", help="Own table of nodes.", rich_help_panel=_OWN),
     ] = None,
     edges: Annotated[
         Text,
@@ -80,23 +83,23 @@ def train(
 ) -> None:
     """Train a deep graph network: a recipe, your own molecules, or your own tables of nodes and edges."""
     from deepergcn.cli.progress import run_display
+    from deepergcn.runs.folders import resumed_folder, seed_folders
     from deepergcn.studies.seeds import train_runs
     from deepergcn.training.distributed import is_first_process
     from deepergcn.training.signals import Interrupted
     from deepergcn.training.train import train as train_one
 
-    machines, tables = (int(nodes), None) if nodes is not None and nodes.isdigit() else (1, nodes)
     for_molecules = {"--smiles-column": smiles_column, "--target": target, "--strict": strict}
     for_tables = {"--label": label, "--directed": directed}
     if molecules is not None:
-        _refuse(for_tables | {"--nodes": tables, "--edges": edges}, "does not go with --molecules")
+        _refuse(for_tables | {"--nodes": nodes, "--edges": edges}, "does not go with --molecules")
         recipe, found = (
             recipe or "own-molecules",
             _molecules(molecules, smiles_column, target, id_column, split, strict),
         )
-    elif tables is not None or edges is not None:
+    elif nodes is not None or edges is not None:
         _refuse(for_molecules, "does not go with --nodes and --edges")
-        recipe, found = recipe or "own-tables", _tables(tables, edges, label, id_column, split, directed)
+        recipe, found = recipe or "own-tables", _tables(nodes, edges, label, id_column, split, directed)
     else:
         others = {"--id-column": id_column, "--split": split}
         _refuse(for_molecules | for_tables | others, "expected --molecules, or --nodes and --edges, with it")
@@ -107,7 +110,6 @@ def train(
         "seed": seed,
         "out": out,
         "devices": devices,
-        "machines": machines,
         "resume": resume,
         "epochs": epochs,
         "precision": precision,
@@ -115,7 +117,7 @@ def train(
         "callbacks": [run_display()],
     }
     try:
-        if runs > 1:
+        if (runs or 1) > 1 or (resume and seed_folders(resumed_folder(recipe, out))):
             folder, summary = train_runs(runs, recipe, **options)
             tell = partial(_tell_runs, folder, summary)
         else:

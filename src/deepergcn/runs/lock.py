@@ -1,33 +1,49 @@
 """The lock of a run directory: one process trains in it at a time."""
 
-import sys
+import errno
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
+from deepergcn.data.storage.files import remove_abandoned
 from deepergcn.errors import InputError
+from deepergcn.runs.run import FILES, FOLDERS
+
+_NO_LOCKS = {errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP}
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a run directory; the system gives it back however the process ends."""
+    """Hold the lock of a run directory; the system releases it however the process ends.
+
+    What a killed process has left half-written in the directory is removed.
+    """
     path = folder / "lock"
+    lock = FileLock(path, timeout=0, fallback_to_soft=False)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = path.open("a")
+        if path.is_symlink() or (path.exists() and not stat.S_ISREG(path.stat().st_mode)):
+            raise InputError(f"{path}: is not a regular file; expected the lock of a run, or none")
+        lock.acquire()
+    except Timeout as error:
+        raise InputError(f"{folder}: another process is training in this directory") from error
     except OSError as error:
+        if error.errno in _NO_LOCKS:
+            raise InputError(
+                f"{folder}: its file system has no locks (flock: {error.strerror}); expected a run directory on a "
+                "file system that has them, such as a local disk"
+            ) from error
         raise InputError(f"{path}: cannot be written ({error.strerror})") from error
-    with file:
-        if sys.platform != "win32":
-            import fcntl
-
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise InputError(f"{folder}: another process is training in this directory") from error
-        try:
-            yield
-        finally:
-            if [entry.name for entry in folder.iterdir()] == [path.name]:  # nothing came of it
-                path.unlink()
-                folder.rmdir()
+    try:
+        remove_abandoned(folder, set(FILES), age=0)
+        for inner in FOLDERS:
+            remove_abandoned(folder / inner, age=0)
+        yield
+    finally:
+        if [entry.name for entry in folder.iterdir()] == [path.name]:  # nothing came of it
+            path.unlink()
+            folder.rmdir()
+        lock.release()

@@ -45,13 +45,26 @@ METRIC_COLUMNS = (
 )
 DYNAMIC_COLUMNS = ("epoch", "layer", "beta", "p", "y", "s")
 
+FILES = (
+    "recipe.yaml",
+    "run.json",
+    "skipped.csv",
+    "metrics.csv",
+    "dynamics.csv",
+    "model.safetensors",
+    "summary.json",
+    "sample.csv",
+)
+FOLDERS = ("state", "plots")
+"""What training writes into a run directory."""
+
 Row = dict[str, float | None]
 
 M = TypeVar("M", bound=BaseModel)
 
 
 class _Json(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
 
 
 class RunInfo(_Json):
@@ -122,7 +135,7 @@ class Run:
         folder = Path(path)
         if not folder.is_dir():
             raise InputError(f"{folder}: is not a run directory; expected one that deepergcn train has written")
-        info = _read_json(folder / "run.json", RunInfo)
+        info = read_json(folder / "run.json", RunInfo)
         if info.format != FORMAT:
             raise InputError(f"{folder / 'run.json'}: has format {info.format}; this version reads format {FORMAT}")
         file = folder / "recipe.yaml"
@@ -144,7 +157,7 @@ class Run:
     def summary(self) -> Summary | None:
         """How the run ended; None where it has not."""
         file = self.path / "summary.json"
-        return _read_json(file, Summary) if file.exists() else None
+        return read_json(file, Summary) if file.exists() else None
 
 
 def read_rows(path: Path, columns: tuple[str, ...]) -> list[Row]:
@@ -171,7 +184,8 @@ def _read(path: Path) -> str:
         raise InputError(f"{path}: cannot be read ({reason}); expected a file of deepergcn train") from error
 
 
-def _read_json(path: Path, model: type[M]) -> M:
+def read_json(path: Path, model: type[M]) -> M:
+    """The JSON file as a ``model``; an error names the file and the first value that is wrong."""
     return parse_json(_read(path), model, str(path))
 
 

@@ -19,15 +19,16 @@ from deepergcn.data.storage.files import write_tensors
 from deepergcn.errors import InputError
 
 KEPT = 2
-"""So many states are kept: a damaged one falls back to the one before."""
+"""The number of states that are kept: a damaged one falls back to the one before."""
 
+_PROGRESS = "progress"
 _log = logging.getLogger(__name__)
 
 
 class Scores(BaseModel):
-    """What was found at one epoch; None where there is nothing to score."""
+    """The scores and losses of one epoch; None where there is nothing to score, NaN or infinite where they are."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
 
     epoch: int
     train_score: float | None
@@ -41,17 +42,17 @@ class Progress(BaseModel):
     """How far a run has come.
 
     Attributes:
-        epoch: so many epochs are done.
-        step: so many steps of the next are done.
+        epoch: the number of epochs that are done.
+        step: the number of steps of the next epoch that are done.
         loss_sum: the sum of the train losses of these steps, each times its number of labels.
         loss_count: the number of these labels.
         seconds: spent on these steps.
         total_seconds: spent on the epochs before.
         best: the best epoch so far.
-        since_best: so many evaluations were done since it.
+        since_best: the number of evaluations since it.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="strings")
 
     epoch: int = 0
     step: int = 0
@@ -68,11 +69,31 @@ def save_state(folder: Path, progress: Progress, model: nn.Module, optimizer: to
     tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
     for index, values in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{key}": torch.as_tensor(value) for key, value in values.items()}
-    sums = {name: _checksum(tensor) for name, tensor in tensors.items()}
-    metadata = {"progress": progress.model_dump_json(), "checksums": json.dumps(sums)}
+    text = progress.model_dump_json()
+    sums = {name: _checksum(tensor) for name, tensor in tensors.items()} | {_PROGRESS: zlib.crc32(text.encode())}
+    metadata = {_PROGRESS: text, "checksums": json.dumps(sums)}
     write_tensors(folder / f"{progress.epoch:06d}-{progress.step:08d}.safetensors", tensors, metadata)
     for old in _states(folder)[KEPT:]:
         old.unlink(missing_ok=True)
+
+
+def resume_state(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
+    """Bring model and optimizer to the last state of the run in ``folder``; a new run has none and starts at zero.
+
+    A run that has results but no state that can be read is an error: to start at zero would overwrite them.
+    """
+    states = folder / "state"
+    progress = load_state(states, model, optimizer)
+    if progress is not None:
+        return progress
+    results = [folder / name for name in ("metrics.csv", "model.safetensors", "summary.json")]
+    found = next((path for path in [*results, *_states(states)] if path.exists()), None)
+    if found is not None:
+        raise InputError(
+            f"{folder}: cannot be resumed: {states} has no state that can be read; {found.name} and its other "
+            "files stay as they are; train again into another --out"
+        )
+    return Progress()
 
 
 def load_state(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress | None:
@@ -98,10 +119,14 @@ def _read(path: Path) -> tuple[Progress, dict[str, Tensor]]:
         metadata = file.metadata() or {}
         tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118, it is not a dict
     try:
-        progress = Progress.model_validate_json(metadata["progress"])
+        progress = Progress.model_validate_json(metadata[_PROGRESS])
     except ValidationError as error:
         raise ValueError(f"its progress cannot be read: {error}") from error
-    if {name: _checksum(tensor) for name, tensor in tensors.items()} != json.loads(metadata["checksums"]):
+    expected = json.loads(metadata["checksums"])
+    found = {name: _checksum(tensor) for name, tensor in tensors.items()}
+    if _PROGRESS in expected:  # the states of version 0.1.0 have none
+        found[_PROGRESS] = zlib.crc32(metadata[_PROGRESS].encode())
+    if found != expected:
         raise ValueError("its checksums differ")
     return progress, tensors
 

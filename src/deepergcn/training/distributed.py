@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from lightning_fabric import Fabric
 from lightning_fabric.strategies.ddp import DDPStrategy
-from torch.multiprocessing.spawn import ProcessRaisedException
+from torch.multiprocessing.spawn import ProcessExitedException, ProcessRaisedException
 
 from deepergcn.errors import InputError
 
@@ -20,20 +20,18 @@ logging.getLogger("lightning_fabric").setLevel(logging.WARNING)
 _TRY_BF16 = "import torch; a = torch.ones(64, 64, dtype=torch.bfloat16); (a @ a).sum().item()"
 
 
-def make_fabric(devices: int, machines: int, precision: str) -> Fabric:
-    """The processes and devices to train on; under torchrun it says how many there are."""
+def make_fabric(devices: int, precision: str) -> Fabric:
+    """The processes and devices to train on; under torchrun it says how many there are, and on how many machines."""
     accelerator = "cuda" if torch.cuda.is_available() else "cpu"
     if precision == "bf16" and accelerator == "cpu":
         _check_bf16()
     available = torch.cuda.device_count() if accelerator == "cuda" else os.cpu_count() or 1
     if devices > available:
         raise InputError(f"--devices is {devices}; this machine has {available}")
-    external = under_torchrun()
-    if machines > 1 and not external:
-        raise InputError(f"--nodes is {machines}; start the same command on every machine with torchrun")
+    external, machines = under_torchrun(), 1
     several = external or devices > 1
     if external:
-        devices, machines = int(os.environ["LOCAL_WORLD_SIZE"]), int(os.environ.get("GROUP_WORLD_SIZE", machines))
+        devices, machines = int(os.environ["LOCAL_WORLD_SIZE"]), int(os.environ.get("GROUP_WORLD_SIZE", "1"))
     strategy: Any = "auto"
     if several:
         strategy = DDPStrategy(
@@ -55,11 +53,19 @@ def launch(fabric: Fabric, function: Callable[..., Any], *args: Any) -> Any:
     try:
         return fabric.launch(function, *args)
     except ProcessRaisedException as error:
-        last = str(error).strip().splitlines()[-1]
-        name, colon, message = last.partition(": ")
-        if colon and name == f"{InputError.__module__}.{InputError.__qualname__}":
-            raise InputError(message) from error
-        raise
+        raise _from_child(error) from error
+    except ProcessExitedException as error:
+        raise InputError(f"a process of training has ended: {error}; was there enough memory?") from error
+
+
+def _from_child(error: ProcessRaisedException) -> Exception:
+    """What another process raised, where a user can put it right; else its whole traceback."""
+    text = str(error).strip()
+    _, found, message = text.rpartition(f"\n{InputError.__module__}.{InputError.__qualname__}: ")
+    if found and "\nTraceback (most recent call last):" not in message:
+        return InputError(" ".join(message.split()))
+    last = text.splitlines()[-1]
+    return RuntimeError(last) if "memory" in last else error
 
 
 def under_torchrun() -> bool:

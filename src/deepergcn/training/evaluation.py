@@ -13,7 +13,7 @@ from deepergcn.data.dataset import PARTS, Dataset
 from deepergcn.data.seeds import derive
 from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.state import Scores
-from deepergcn.training.losses import LossFunction
+from deepergcn.training.losses import LossFunction, present_labels
 
 Forward = Callable[..., Tensor]
 """A network, or its ``embed``, called with a batch."""
@@ -66,13 +66,22 @@ class Evaluation:
         return outputs.mean()
 
     def score(self, outputs: Tensor, part: str) -> float | None:
-        """The score of the outputs [items, outputs] on a part; None where it has nothing to score."""
+        """The score of the outputs [items, outputs] on a part.
+
+        It is None where the part has nothing to score, and NaN where the score or the outputs are not finite.
+        """
         from deepergcn.training.metrics import make_metric  # here, since torchmetrics is slow to import
 
         metric = make_metric(self.dataset.task)
         mine = self.dataset.split[part][self.rank :: self.world]
         metric.update(outputs[mine], self.dataset.y[mine])
-        return _number(metric.compute())
+        score = metric.compute()
+        if math.isfinite(score):
+            return score
+        items = self.dataset.split[part]
+        there = present_labels(self.dataset.y[items])
+        seen = outputs[items][there if there.dim() == 1 else there.any(1)]
+        return None if bool(seen.isfinite().all()) else math.nan
 
     def scores(self, outputs: Tensor, epoch: int, loss: LossFunction) -> Scores:
         """The scores of the parts that are seen, and the losses of valid and test."""
@@ -89,7 +98,8 @@ class Evaluation:
 
     def _loss(self, outputs: Tensor, part: str, loss: LossFunction) -> float | None:
         items = self.dataset.split[part]
-        return _number(float(loss(outputs[items], self.dataset.y[items]))) if len(items) else None
+        targets = self.dataset.y[items]
+        return float(loss(outputs[items], targets)) if bool(present_labels(targets).any()) else None
 
     def _batches(self) -> Iterator[GraphBatch]:
         """The batches of this process, of all draws; the processes share whole batches, each of them once."""
@@ -103,7 +113,3 @@ class Evaluation:
             outputs.total = torch.zeros(outputs.items, self.dataset.task.outputs)
         for tensor in (outputs.total, outputs.count):
             torch.distributed.all_reduce(tensor)
-
-
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None

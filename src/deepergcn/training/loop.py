@@ -1,5 +1,6 @@
 """The loop: steps, epochs, evaluation, and the state on disk after each."""
 
+import math
 import time
 
 import torch
@@ -16,7 +17,7 @@ from deepergcn.runs.log import RunLog
 from deepergcn.runs.model_file import TrainedModel, save_model
 from deepergcn.runs.network import Rescale
 from deepergcn.runs.run import Run, Summary
-from deepergcn.runs.state import Progress, Scores, load_state, save_state
+from deepergcn.runs.state import Progress, Scores, resume_state, save_state
 from deepergcn.training.evaluation import Evaluation
 from deepergcn.training.finite import check_finite, check_gradient, explained
 from deepergcn.training.losses import balanced_weight, make_loss, present_labels
@@ -54,14 +55,17 @@ class Loop:
         parts = _evaluated_parts(dataset, self.recipe.evaluation.train)
         self.evaluation = Evaluation(dataset, self.recipe, self.seed, parts, rank, world)
         self.optimizer = make_optimizer(model, self.recipe.optimizer)
-        self.progress = load_state(run.path / "state", model, self.optimizer) or Progress()
-        self.log = RunLog(run.path, self.progress.epoch)
         self.wrapped, self.stepper = fabric.setup(model, self.optimizer)
+        # After setup, which moves the model: the moments of the optimizer go where the parameters are.
+        self.progress = resume_state(run.path, model, self.optimizer)
+        self.log = RunLog(run.path, self.progress.epoch)
 
     def fit(self) -> Summary:
         """Train to the last epoch, or until patience ends."""
         training = self.recipe.training
         self.callback.on_train_start(self.run, self.progress, len(self.source))
+        if self.progress == Progress():  # results are never there without a state
+            self._save_state()
         while self.progress.epoch < training.epochs and not self._out_of_patience():
             self._epoch(self.progress.epoch + 1)
         return self._summary()
@@ -95,7 +99,7 @@ class Loop:
             since_best=0 if better else progress.since_best + (scores is not None),
         )
         if self.fabric.is_global_zero:
-            save_state(self.run.path / "state", self.progress, self.model, self.optimizer)
+            self._save_state()
             self.callback.on_epoch_end(row, layers, self.progress)
 
     def _step(self, epoch: int, step: int, batches: list[GraphBatch]) -> tuple[float, int]:
@@ -142,10 +146,15 @@ class Loop:
         return self.evaluation.scores(outputs, epoch, self.loss)
 
     def _is_better(self, new: Scores) -> bool:
-        """By the validation score, then by the validation loss; the last epoch where there is neither."""
+        """By the validation score, then by the validation loss; the last epoch where there is neither.
+
+        A score or loss that is not finite is worse than any other.
+        """
         old = self.progress.best
         if old is None or new.valid_loss is None or old.valid_loss is None:
             return True
+        if not (_is_finite(new) and _is_finite(old)):
+            return _is_finite(new)
         if new.valid_score is None or old.valid_score is None or new.valid_score == old.valid_score:
             return new.valid_loss < old.valid_loss
         return (new.valid_score > old.valid_score) == self.higher_is_better
@@ -158,9 +167,12 @@ class Loop:
         number = int(self._over_processes(self.signals.received, ReduceOp.MAX))
         if not number:
             return
+        self._save_state()
+        raise Interrupted(number, self.run.path, self.progress.epoch, self.progress.step)
+
+    def _save_state(self) -> None:
         if self.fabric.is_global_zero:
             save_state(self.run.path / "state", self.progress, self.model, self.optimizer)
-        raise Interrupted(number, self.run.path, self.progress.epoch, self.progress.step)
 
     def _over_processes(self, value: float, operation: ReduceOp.RedOpType = ReduceOp.SUM) -> float:
         if self.fabric.world_size == 1:
@@ -194,6 +206,10 @@ class Loop:
             parameters=self.run.info.parameters,
             seconds=self.progress.total_seconds,
         )
+
+
+def _is_finite(scores: Scores) -> bool:
+    return all(value is None or math.isfinite(value) for value in (scores.valid_loss, scores.valid_score))
 
 
 def _evaluated_parts(dataset: Dataset, train: bool) -> tuple[str, ...]:

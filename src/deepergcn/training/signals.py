@@ -1,5 +1,6 @@
 """Signals: a run that is asked to stop saves its state and leaves."""
 
+import shlex
 import signal
 import threading
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ class Interrupted(Exception):  # noqa: N818, it is not an error
     def __str__(self) -> str:
         return (
             f"stopped by {signal.Signals(self.number).name} in epoch {self.epoch + 1} after {self.step} of its steps; "
-            f"all is saved, go on with: deepergcn train --resume --out {self.folder}"
+            f"all is saved, go on with: deepergcn train --resume --out {shlex.quote(str(self.folder))}"
         )
 
 

@@ -16,7 +16,7 @@ from deepergcn.report.plots import write_plots
 from deepergcn.report.tensorboard import TensorBoard
 from deepergcn.runs.callbacks import Callback, Callbacks
 from deepergcn.runs.dataset import load_data
-from deepergcn.runs.folders import newest_folder, next_folder
+from deepergcn.runs.folders import next_folder, resumed_folder, seed_folders
 from deepergcn.runs.lock import locked
 from deepergcn.runs.network import build_model
 from deepergcn.runs.run import Run, Summary
@@ -40,7 +40,6 @@ def train(
     seed: int | None = None,
     out: str | Path | None = None,
     devices: int = 1,
-    machines: int = 1,
     resume: bool = False,
     epochs: int | None = None,
     precision: str | None = None,
@@ -56,8 +55,8 @@ def train(
         settings: changes to the recipe, each as ``key=value``, such as ``model.num_layers=14``.
         seed: of weights, shuffling, dropout and partitions; 0 where none is given.
         out: the run directory; ``runs/`` and the recipe's name where none is given, with a number if that is taken.
-        devices: the number of GPUs, or of processes on a machine without; each takes its share of every batch.
-        machines: the number of machines, under torchrun.
+        devices: the number of GPUs, or of processes on a machine without; each takes its share of every batch. Under
+            torchrun, which starts the processes on one or more machines, it says how many there are.
         resume: go on where the run in ``out``, or the newest one of this recipe, was stopped.
         epochs: instead of the recipe's; more than before where a run is resumed.
         precision: ``"32"`` or ``"bf16"``, instead of the recipe's.
@@ -68,17 +67,16 @@ def train(
     """
     callback = Callbacks((*callbacks, TensorBoard()) if tensorboard else callbacks)
     changes = (*_source(data), *settings, *(() if precision is None else (f"training.precision={precision}",)))
-    if out is not None:
-        folder = Path(out)
-        if resume and not folder.is_dir():
-            raise InputError(f"{folder}: is not a run directory; there is nothing to resume")
-    elif under_torchrun():
+    if out is None and under_torchrun():
         raise InputError("--out: expected a run directory, since several processes share it under torchrun")
+    if resume:
+        folder = resumed_folder(recipe, out)
     else:
-        name = None if recipe is None else load_recipe(recipe).name
-        folder = newest_folder(name) if resume else next_folder(name or DEFAULT)
+        folder = next_folder(load_recipe(recipe or DEFAULT).name) if out is None else Path(out)
+    if seed_folders(folder):
+        raise InputError(f"{folder}: holds the runs of several seeds; expected one of them, or another --out")
     plan = Plan(folder, recipe, changes, epochs, seed, resume)
-    fabric = make_fabric(devices, machines, planned_recipe(plan, DEFAULT).training.precision)
+    fabric = make_fabric(devices, planned_recipe(plan, DEFAULT).training.precision)
     with ExitStack() as held:
         if under_torchrun():
             result = launch(fabric, _work_of_torchrun, plan, callback)
