@@ -26,7 +26,7 @@ train: $(READY) ## install, then train the default network on molecules, in abou
 	$(BIN)/deepergcn train
 
 test: lint ## install, lint, type-check, check the import contracts, run the tests
-	$(BIN)/pytest --numprocesses 2
+	$(BIN)/pytest --numprocesses 2 --dist worksteal
 
 lint: $(READY) ## install, then lint, types and import contracts only
 	$(BIN)/ruff check .
@@ -35,7 +35,7 @@ lint: $(READY) ## install, then lint, types and import contracts only
 	$(BIN)/lint-imports
 
 coverage: $(READY) ## run the tests and show which lines and branches of each file they never reach
-	$(BIN)/pytest --numprocesses 2 --cov
+	$(BIN)/pytest --numprocesses 2 --dist worksteal --cov
 
 hooks: $(READY) ## let git run the linters on every commit
 	$(BIN)/pre-commit install

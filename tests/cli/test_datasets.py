@@ -1,4 +1,4 @@
-"""``deepergcn datasets``, in fresh processes as a user starts it."""
+"""``deepergcn datasets``: what is there, and what is downloaded."""
 
 import json
 from pathlib import Path
@@ -6,28 +6,30 @@ from pathlib import Path
 import pytest
 
 from deepergcn.data.registry import SOURCES
-from tests.cli.test_main import run
+from tests.cli.program import Program
 from tests.data.storage.test_archive import zipped
 
 PPA = {"x/raw/edge.csv.gz": b"0,1\n", "x/split/species/train.csv.gz": b"0\n"}
 
 
-def test_list_names_every_dataset(tmp_path: Path) -> None:
-    answer = run("datasets", "--root", str(tmp_path))
-    assert answer.returncode == 0, answer.stderr
+def test_list_names_every_dataset(tmp_path: Path, deepergcn: Program) -> None:
+    answer = deepergcn("datasets", "--root", str(tmp_path))
+    assert answer.code == 0, answer.err
     for name in SOURCES:
-        assert name in answer.stdout
-    assert "not on disk" in answer.stdout
+        assert name in answer.out
+    assert "not on disk" in answer.out
 
 
-def test_list_as_json_tells_what_is_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_list_as_json_tells_what_is_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deepergcn: Program
+) -> None:
     (tmp_path / "ogbn_arxiv" / "raw").mkdir(parents=True)
     (tmp_path / "ogbn_arxiv" / "raw" / "edge.csv.gz").write_bytes(b"x" * 300)
     (tmp_path / "arrays").mkdir()
     (tmp_path / "arrays" / "ogbn-arxiv-0123456789ab.safetensors").write_bytes(b"x" * 70)
     monkeypatch.setenv("DEEPERGCN_DATA", str(tmp_path))
-    answer = run("datasets", "--json")
-    entries = {entry["name"]: entry for entry in json.loads(answer.stdout)}
+    answer = deepergcn("datasets", "--json")
+    entries = {entry["name"]: entry for entry in json.loads(answer.out)}
     arxiv, ppa = entries["ogbn-arxiv"], entries["ogbg-ppa"]
     assert (arxiv["state"], arxiv["raw_bytes"], arxiv["cache_bytes"]) == ("on disk", 300, 70)
     assert arxiv["folder"] == str(tmp_path / "ogbn_arxiv")
@@ -35,14 +37,14 @@ def test_list_as_json_tells_what_is_on_disk(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["root before get", "root after get"])
-def test_get_uses_the_archive_put_there_by_hand(before: bool, tmp_path: Path) -> None:
+def test_get_uses_the_archive_put_there_by_hand(before: bool, tmp_path: Path, deepergcn: Program) -> None:
     (tmp_path / "downloads").mkdir()
     (tmp_path / "downloads" / "ogbg_ppi_medium.zip").write_bytes(zipped(PPA))
     root = ["--root", str(tmp_path)]
     get = ["get", "ogbg-ppa"]
-    answer = run("datasets", *(root + get if before else get + root))
-    assert answer.returncode == 0, answer.stderr
-    assert f"ogbg-ppa is complete and verified in {tmp_path / 'ogbg_ppa'}" in answer.stdout
+    answer = deepergcn("datasets", *(root + get if before else get + root))
+    assert answer.code == 0, answer.err
+    assert f"ogbg-ppa is complete and verified in {tmp_path / 'ogbg_ppa'}" in answer.out
     assert (tmp_path / "ogbg_ppa" / "raw" / "edge.csv.gz").read_bytes() == b"0,1\n"
 
 
@@ -54,19 +56,19 @@ def test_get_uses_the_archive_put_there_by_hand(before: bool, tmp_path: Path) ->
         (("get", "ogbg-ppa"), "error: {root}/downloads/ogbg_ppi_medium.zip: is not a sound zip archive"),
     ],
 )
-def test_errors_are_one_line(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
+def test_errors_are_one_line(arguments: tuple[str, ...], message: str, tmp_path: Path, deepergcn: Program) -> None:
     (tmp_path / "ogbg_molhiv").mkdir()
     (tmp_path / "downloads").mkdir()
     (tmp_path / "downloads" / "ogbg_ppi_medium.zip").write_bytes(b"damaged")
-    answer = run("datasets", *arguments, "--root", str(tmp_path))
-    assert answer.returncode == 2
-    assert answer.stderr.strip().startswith(message.format(root=tmp_path))
-    assert len(answer.stderr.strip().splitlines()) == 1
+    answer = deepergcn("datasets", *arguments, "--root", str(tmp_path))
+    assert answer.code == 2
+    assert answer.err.strip().startswith(message.format(root=tmp_path))
+    assert len(answer.err.strip().splitlines()) == 1
 
 
-def test_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+def test_folder_that_cannot_be_made_is_one_line(tmp_path: Path, deepergcn: Program) -> None:
     (tmp_path / "file").write_text("in the way")
-    answer = run("datasets", "get", "ogbg-ppa", "--root", str(tmp_path / "file"))
-    assert answer.returncode == 2
-    assert len(answer.stderr.strip().splitlines()) == 1
-    assert f"{tmp_path / 'file'}" in answer.stderr
+    answer = deepergcn("datasets", "get", "ogbg-ppa", "--root", str(tmp_path / "file"))
+    assert answer.code == 2
+    assert len(answer.err.strip().splitlines()) == 1
+    assert f"{tmp_path / 'file'}" in answer.err

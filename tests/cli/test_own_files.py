@@ -15,13 +15,6 @@ from tests.training.trained import make_run, molecule_file, small_recipe, table_
 SMALL = ("--set", "model.num_layers=2", "--set", "model.hidden_channels=8", "--epochs", 2)
 
 
-@pytest.fixture
-def deepergcn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Program:
-    monkeypatch.setenv("DEEPERGCN_DATA", str(tmp_path / "data"))
-    monkeypatch.chdir(tmp_path)
-    return Program(monkeypatch, capsys)
-
-
 def strange_molecules(path: Path) -> Path:
     """60 molecules: a byte order mark, a quoted header, an empty column, gaps in the targets, rows of nonsense."""
     with path.open("w", newline="", encoding="utf-8-sig") as file:

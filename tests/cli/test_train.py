@@ -16,13 +16,6 @@ from tests.training.small import molecule_settings, molecules
 
 
 @pytest.fixture
-def deepergcn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Program:
-    monkeypatch.setenv("DEEPERGCN_DATA", str(tmp_path / "data"))
-    monkeypatch.chdir(tmp_path)
-    return Program(monkeypatch, capsys)
-
-
-@pytest.fixture
 def small(tmp_path: Path) -> list[str]:
     settings = molecule_settings(molecules(tmp_path))
     return [word for setting in settings for word in ("--set", setting)]

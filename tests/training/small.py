@@ -16,6 +16,9 @@ from deepergcn.data.ogb.layout_writer import write_layout
 from deepergcn.data.task import Task
 from deepergcn.runs.run import Run
 
+FORK_SERVER_LOADS = ["tests.training.warm"]
+"""What the server has loaded that processes of tests are forked from."""
+
 NOT_REPEATABLE = {"seconds", "peak_memory_mb"}
 """Columns of ``metrics.csv`` that are not the same when a run is done again."""
 
@@ -117,7 +120,7 @@ def repeatable(run: Run) -> dict[str, Any]:
 def start(function: Callable[..., None], *args: object) -> BaseProcess:
     """Run a function in a process of its own, which starts at once, since a server has loaded all it needs."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.training.warm"])
+    context.set_forkserver_preload(FORK_SERVER_LOADS)
     process = context.Process(target=function, args=args)
     process.start()
     return process

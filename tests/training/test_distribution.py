@@ -1,8 +1,5 @@
 """Two processes train to the same result as one with the same global batch."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +9,7 @@ from deepergcn.errors import InputError
 from deepergcn.runs.run import Run
 from deepergcn.training.train import train
 from tests.training.small import molecule_settings, molecules, network, network_settings
+from tests.training.torchrun import torchrun
 
 LOSSES = ("train_loss", "valid_loss", "test_loss")
 
@@ -46,16 +44,6 @@ def test_torchrun_shares_partitions_and_goes_on_with_a_run(tmp_path: Path) -> No
     torchrun(tmp_path / "two", "new", *settings, "training.epochs=2")
     torchrun(tmp_path / "two", "resume")
     assert_close(one, Run.open(tmp_path / "two"), 1e-4)
-
-
-def torchrun(out: Path, *arguments: str) -> None:
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    module = ["-m", "tests.training.torchrun", str(out), *arguments]
-    root = Path(__file__).parents[2]
-    done = subprocess.run(
-        [*command, *module], cwd=root, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, check=False
-    )
-    assert done.returncode == 0, done.stderr.decode()
 
 
 def test_too_few_graphs_or_partitions_for_the_processes_are_refused_in_one_line(tmp_path: Path) -> None:

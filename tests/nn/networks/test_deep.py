@@ -6,7 +6,7 @@ from torch.nn import functional as F
 
 from deepergcn.nn import DyResGEN
 
-LAYERS, STEPS = 112, 50
+LAYERS, STEPS = 112, 30
 
 
 @pytest.mark.parametrize(("aggr", "learned"), [("softmax", "beta"), ("power_mean", "p")])
