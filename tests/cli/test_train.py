@@ -159,12 +159,12 @@ def test_a_mistake_is_answered_in_one_line(
 def test_a_run_is_neither_overwritten_nor_resumed_as_another(deepergcn: Program, small: list[str]) -> None:
     assert deepergcn("train", "--out", "run", "--epochs", 2, *small).code == 0
     for arguments, message in (
-        (["--out", "run"], "run: holds a run already; go on with --resume, or name another --out"),
+        (["--out", "run"], "run: holds a run already; resume it with --resume, or choose another --out"),
         (["--out", "run", "--runs", "2"], "run: holds a single run; expected another --out for several seeds"),
-        (["--resume", "--out", "run", "--seed", "7"], "run: was started with seed 0; it cannot go on with 7"),
+        (["--resume", "--out", "run", "--seed", "7"], "run: was started with seed 0; it cannot be resumed with seed 7"),
         (["--resume", "--out", "run", "--epochs", "1"], "run: has 2 epochs; expected as many or more, got 1"),
         (["--resume", "--out", "run", "--set", "model.dropout=0.9"], "was started with model.dropout 0.3 and cannot"),
-        (["ogbg-ppa", "--resume", "--out", "run"], "run: was started with name solubility and cannot go on with "),
+        (["ogbg-ppa", "--resume", "--out", "run"], "run: was started with name solubility and cannot be resumed with "),
     ):
         answer = deepergcn("train", *arguments)
         assert (answer.code, answer.err.count("\n")) == (2, 1)

@@ -6,13 +6,22 @@ from typing import Any
 
 import pytest
 
+from deepergcn.data.molecules.read import read_molecules
 from deepergcn.data.tables.read import read_tables
 from deepergcn.errors import InputError
-from deepergcn.training.own_data import molecule_settings, table_settings
+from deepergcn.recipes.load import load_recipe
+from deepergcn.runs.dataset import load_data
+from deepergcn.training.own_data import OwnData, own_molecules, own_tables
+from deepergcn.training.prepare import plan_run
+from tests.training.trained import small_recipe, table_files
 
 
-def settings(found: list[str]) -> dict[str, Any]:
-    return {key: json.loads(value) for key, _, value in (setting.partition("=") for setting in found)}
+def settings(found: OwnData) -> dict[str, Any]:
+    return {key: json.loads(value) for key, _, value in (setting.partition("=") for setting in found.settings)}
+
+
+def refuse_to_read(*arguments: object, **options: object) -> None:
+    raise AssertionError("the files are read again")
 
 
 def molecules(folder: Path, rows: list[str], header: str = "Smiles,activity") -> Path:
@@ -23,7 +32,7 @@ def molecules(folder: Path, rows: list[str], header: str = "Smiles,activity") ->
 
 def test_a_balanced_binary_file(tmp_path: Path) -> None:
     path = molecules(tmp_path, [f"{'C' * (i % 30 + 1)}O,{i % 2}" for i in range(200)])
-    found = settings(molecule_settings(path, targets="activity", root=tmp_path))
+    found = settings(own_molecules(path, targets="activity", root=tmp_path))
     assert found["data.source"] == str(path.resolve())
     assert found["data.options"] == {"targets": ["activity"]}
     assert found["loss.balance"] is False
@@ -34,24 +43,24 @@ def test_a_balanced_binary_file(tmp_path: Path) -> None:
 
 def test_a_rare_class_is_weighted(tmp_path: Path) -> None:
     path = molecules(tmp_path, [f"{'C' * (i % 30 + 1)}O,{int(i % 10 == 0)}" for i in range(300)])
-    assert settings(molecule_settings(path, targets="activity", root=tmp_path))["loss.balance"] is True
+    assert settings(own_molecules(path, targets="activity", root=tmp_path))["loss.balance"] is True
 
 
 def test_accuracy_where_a_part_has_one_class_only(tmp_path: Path) -> None:
     path = molecules(tmp_path, [f"{'C' * (i + 1)}O,{int(i == 0)}" for i in range(20)])
-    assert settings(molecule_settings(path, targets="activity", root=tmp_path))["data.options"]["metric"] == "accuracy"
+    assert settings(own_molecules(path, targets="activity", root=tmp_path))["data.options"]["metric"] == "accuracy"
 
 
 def test_numbers_are_a_regression_whose_scales_count_alike(tmp_path: Path) -> None:
     rows = [f"{'C' * (i + 1)}O,{i * 10.5},{i * 0.01 + 0.001}" for i in range(20)]
     path = molecules(tmp_path, rows, header="Smiles,melting point,density")
-    found = settings(molecule_settings(path, targets=["melting point", "density"], root=tmp_path))
+    found = settings(own_molecules(path, targets=["melting point", "density"], root=tmp_path))
     assert found["loss.balance"] is True
 
 
 def test_longer_files_have_larger_batches_and_fewer_epochs(tmp_path: Path) -> None:
     path = molecules(tmp_path, [f"{'C' * (i % 7 + 1)}O,{i % 3}" for i in range(4000)])
-    found = settings(molecule_settings(path, targets="activity", root=tmp_path))
+    found = settings(own_molecules(path, targets="activity", root=tmp_path))
     assert found["training.batch_size"] == 64
     assert found["training.epochs"] == 4000 // 50
 
@@ -61,20 +70,20 @@ def test_too_few_labels_are_named(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"mine\.csv: has 2 molecules with a label, which leaves none for valid; expected at least 10"
     ):
-        molecule_settings(path, targets="activity", root=tmp_path)
+        own_molecules(path, targets="activity", root=tmp_path)
 
 
 def test_a_wrong_column_is_named(tmp_path: Path) -> None:
     path = molecules(tmp_path, ["CCO,1"])
     with pytest.raises(InputError, match="there is no column 'toxic' for the labels; the columns are 'Smiles'"):
-        molecule_settings(path, targets="toxic", root=tmp_path)
+        own_molecules(path, targets="toxic", root=tmp_path)
 
 
 def test_a_split_column_is_found_or_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     parts = ["train", "val", "test", ""]
     rows = [f"C1{'C' * (i % 20 + 2)}1,{i * 7 // 4 % 2},{parts[i % 4]},{parts[i * 3 // 5 % 3]}" for i in range(200)]
     path = molecules(tmp_path, rows, header="Smiles,activity,split,fold")
-    found = settings(molecule_settings(path, targets="activity", root=tmp_path))
+    found = settings(own_molecules(path, targets="activity", root=tmp_path))
     assert found["data.options"] == {"targets": ["activity"], "split_column": "split"}
     assert "column 'split' says train, valid or test, and is the split" in caplog.text
     for split, options in (
@@ -82,7 +91,7 @@ def test_a_split_column_is_found_or_named(tmp_path: Path, caplog: pytest.LogCapt
         ("scaffold", {"split": "scaffold"}),
         ("random", {}),
     ):
-        found = settings(molecule_settings(path, targets="activity", split=split, root=tmp_path))
+        found = settings(own_molecules(path, targets="activity", split=split, root=tmp_path))
         assert found["data.options"] == {"targets": ["activity"], **options}
 
 
@@ -99,7 +108,7 @@ def test_tables_leave_out_columns_that_are_no_features(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nodes, edges = tables(tmp_path)
-    found = settings(table_settings(nodes, edges, label="y", root=tmp_path))
+    found = settings(own_tables(nodes, edges, label="y", root=tmp_path))
     assert found["data.options"]["features"] == ["weight", "colour"]
     assert found["data.options"]["edge_features"] == []
     assert (found["data.source"], found["data.edges"]) == (str(nodes.resolve()), str(edges.resolve()))
@@ -107,7 +116,7 @@ def test_tables_leave_out_columns_that_are_no_features(
     assert "column 'remark' is left out of the features: it has 150 different texts" in caplog.text
     assert "column 'empty' is left out" in caplog.text
     monkeypatch.setattr("deepergcn.training.own_data._NODES_IN_MEMORY", 60)
-    assert settings(table_settings(tmp_path, label="y", root=tmp_path))["training.partitions"] == 3
+    assert settings(own_tables(tmp_path, label="y", root=tmp_path))["training.partitions"] == 3
 
 
 def test_nodes_without_features_have_those_of_their_edges(tmp_path: Path) -> None:
@@ -115,9 +124,9 @@ def test_nodes_without_features_have_those_of_their_edges(tmp_path: Path) -> Non
     nodes.write_text("id,y\n" + "".join(f"{i},{i % 2}\n" for i in range(40)))
     edges.write_text("source,target\n" + "".join(f"{i},{(i + 1) % 40}\n" for i in range(40)))
     with pytest.raises(InputError, match="neither nodes nor edges have features"):
-        table_settings(nodes, edges, label="y", root=tmp_path)
+        own_tables(nodes, edges, label="y", root=tmp_path)
     edges.write_text("source,target,weight\n" + "".join(f"{i},{(i + 1) % 40},{i}\n" for i in range(40)))
-    found = settings(table_settings(nodes, edges, label="y", root=tmp_path))
+    found = settings(own_tables(nodes, edges, label="y", root=tmp_path))
     assert found["data.transforms"] == ["node-features-from-edges"]
 
 
@@ -126,14 +135,14 @@ def test_the_split_of_a_table_is_no_feature(tmp_path: Path) -> None:
     parts = ["train", "train", "valid", "test"]
     nodes.write_text("id,size,split,y\n" + "".join(f"{i},{i},{parts[i % 4]},{i % 3}\n" for i in range(40)))
     edges.write_text("source,target\n" + "".join(f"{i},{(i + 1) % 40}\n" for i in range(40)))
-    options = settings(table_settings(nodes, edges, label="y", root=tmp_path))["data.options"]
+    options = settings(own_tables(nodes, edges, label="y", root=tmp_path))["data.options"]
     assert (options["features"], options["split_column"]) == (["size"], "split")
     assert "directed" not in options
     dataset = read_tables(nodes, edges, root=tmp_path, **options)
     assert dataset.split["valid"].tolist() == list(range(2, 40, 4))
     assert dataset.symmetric
 
-    options = settings(table_settings(nodes, edges, label="y", split="random", directed=True, root=tmp_path))[
+    options = settings(own_tables(nodes, edges, label="y", split="random", directed=True, root=tmp_path))[
         "data.options"
     ]
     assert (options["features"], options["directed"]) == (["size"], True)
@@ -153,17 +162,17 @@ def test_a_split_column_that_is_none_is_an_error(tmp_path: Path, parts: list[str
     rows = [f"{'C' * (i + 1)},{i % 2},{parts[i % 2]}" for i in range(40)]
     file.write_text("\n".join(["smiles,y,Split", *rows]) + "\n")
     with pytest.raises(InputError, match=message + ".*; --split random splits at random instead"):
-        molecule_settings(file, targets="y", root=tmp_path)
-    assert "split_column" not in settings(molecule_settings(file, targets="y", split="random", root=tmp_path))
+        own_molecules(file, targets="y", root=tmp_path)
+    assert "split_column" not in settings(own_molecules(file, targets="y", split="random", root=tmp_path))
 
     nodes, edges = tables(tmp_path, 40)
     lines = nodes.read_text().splitlines()
     cells = ["Split", *(parts[i % 2] for i in range(40))]
     nodes.write_text("".join(f"{line},{cell}\n" for line, cell in zip(lines, cells, strict=True)))
     with pytest.raises(InputError, match=message + ".*; --split random splits at random instead"):
-        table_settings(nodes, edges, label="y", root=tmp_path)
+        own_tables(nodes, edges, label="y", root=tmp_path)
     with pytest.raises(InputError, match=message):
-        table_settings(nodes, edges, label="y", split="Split", root=tmp_path)
+        own_tables(nodes, edges, label="y", split="Split", root=tmp_path)
 
 
 def test_the_split_column_in_any_capitals(tmp_path: Path) -> None:
@@ -171,7 +180,39 @@ def test_the_split_column_in_any_capitals(tmp_path: Path) -> None:
     parts = ["TRAIN", "Train", "Validation", "test"]
     rows = [f"{'C' * (i + 1)},{i % 3},{parts[i % 4]}" for i in range(40)]
     file.write_text("\n".join(["smiles,y,SPLIT", *rows]) + "\n")
-    assert settings(molecule_settings(file, targets="y", root=tmp_path))["data.options"]["split_column"] == "SPLIT"
+    assert settings(own_molecules(file, targets="y", root=tmp_path))["data.options"]["split_column"] == "SPLIT"
     file.write_text("\n".join(["smiles,y,SPLIT,split", *(f"{row},train" for row in rows)]) + "\n")
     with pytest.raises(InputError, match="has the columns 'SPLIT', 'split'; expected one split column"):
-        molecule_settings(file, targets="y", root=tmp_path)
+        own_molecules(file, targets="y", root=tmp_path)
+
+
+def test_the_files_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes, edges = table_files(tmp_path)
+    found = own_tables(nodes, edges, label="y", root=tmp_path)
+    recipe = load_recipe("own-tables", found.settings)
+    for name in ("load_dataset", "load_tables"):
+        monkeypatch.setattr(f"deepergcn.runs.dataset.{name}", refuse_to_read)
+    monkeypatch.setattr("deepergcn.data.tables.read.read_columns", refuse_to_read)
+    assert load_data(recipe.data, found.loaded) is found.loaded.dataset
+    other = recipe.data.model_copy(update={"options": {**recipe.data.options, "directed": True}})
+    with pytest.raises(AssertionError, match="read again"):
+        load_data(other, found.loaded)
+
+
+def test_another_metric_needs_no_other_features(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = molecules(tmp_path, [f"{'C' * (i + 1)},{i % 2}" for i in range(20)])
+    first = read_molecules(path, targets="activity", root=tmp_path)
+    monkeypatch.setattr("deepergcn.data.molecules.read.open_rows", refuse_to_read)
+    second = read_molecules(path, targets="activity", metric="accuracy", root=tmp_path)
+    assert (first.task.metric, second.task.metric) == ("rocauc", "accuracy")
+    with pytest.raises(InputError, match="task metric is 'mae'"):
+        read_molecules(path, targets="activity", metric="mae", root=tmp_path)
+
+
+def test_a_run_keeps_absolute_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes, edges = table_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    recipe = plan_run(tmp_path / "run", small_recipe(Path("nodes.csv"), Path("edges.csv"), label="y")).recipe
+    assert (recipe.data.source, recipe.data.edges) == (str(nodes), str(edges))
+    named = plan_run(tmp_path / "run", load_recipe("solubility")).recipe
+    assert named.data.source == "solubility"

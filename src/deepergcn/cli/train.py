@@ -13,6 +13,7 @@ from deepergcn.errors import InputError
 if TYPE_CHECKING:
     from deepergcn.runs.run import Run
     from deepergcn.studies.seeds import RunsSummary
+    from deepergcn.training.own_data import OwnData
 
 Text = str | None
 _OWN = "Your own data"
@@ -103,10 +104,11 @@ def train(
     else:
         others = {"--id-column": id_column, "--split": split}
         _refuse(for_molecules | for_tables | others, "expected --molecules, or --nodes and --edges, with it")
-        found = []
+        found = None
     options: dict[str, Any] = {
         "data": data,
-        "settings": (*found, *(settings or ())),
+        "settings": (*(found.settings if found else ()), *(settings or ())),
+        "loaded": found.loaded if found else None,
         "seed": seed,
         "out": out,
         "devices": devices,
@@ -139,14 +141,14 @@ def _refuse(options: dict[str, Any], why: str) -> None:
 
 def _molecules(
     molecules: str, smiles_column: Text, target: list[str] | None, id_column: Text, split: Text, strict: bool
-) -> list[str]:
+) -> "OwnData":
     from deepergcn.cli.progress import molecule_bar
-    from deepergcn.training.own_data import molecule_settings
+    from deepergcn.training.own_data import own_molecules
 
     if not target:
         raise InputError("--molecules: expected --target with the column to learn")
     with molecule_bar() as progress:
-        return molecule_settings(
+        return own_molecules(
             molecules,
             targets=target,
             smiles_column=smiles_column,
@@ -159,12 +161,12 @@ def _molecules(
 
 def _tables(
     nodes: Text, edges: Text, label: list[str] | None, id_column: Text, split: Text, directed: bool
-) -> list[str]:
-    from deepergcn.training.own_data import table_settings
+) -> "OwnData":
+    from deepergcn.training.own_data import own_tables
 
     if nodes is None or not label:
         raise InputError("--edges: expected --nodes with the table of nodes, and --label with its column to learn")
-    return table_settings(nodes, edges, label=label, id_column=id_column or "id", split=split, directed=directed)
+    return own_tables(nodes, edges, label=label, id_column=id_column or "id", split=split, directed=directed)
 
 
 def _tell(run: "Run") -> None:

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from deepergcn.data.symmetric import symmetric_adjacency
-from deepergcn.data.task import Task
+from deepergcn.data.task import Metric, Task
 from deepergcn.errors import InputError
 from deepergcn.ops import Adjacency
 
@@ -155,6 +155,11 @@ class Dataset:
         if self.symmetric:
             return symmetric_adjacency(self.edge_index, self.num_nodes)
         return Adjacency.from_edge_index(self.edge_index, self.num_nodes)
+
+    def with_metric(self, metric: Metric | None) -> "Dataset":
+        """The dataset with another metric of its task; the same where it is None."""
+        task = self.task.with_metric(metric)
+        return self if task == self.task else self.replace(task=task)
 
     def replace(self, **changes: Any) -> "Dataset":
         """A copy with some fields changed, checked again; the other arrays are shared."""

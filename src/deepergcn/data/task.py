@@ -1,6 +1,6 @@
 """What is to be predicted, and how it is scored."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from deepergcn.errors import InputError
@@ -61,6 +61,10 @@ class Task:
         if self.outputs < least or (self.kind == "binary" and self.outputs != 1):
             expected = "1" if self.kind == "binary" else f"at least {least}"
             raise InputError(f"task outputs is {self.outputs}; a {self.kind} task has {expected}")
+
+    def with_metric(self, metric: Metric | None) -> "Task":
+        """The task with another metric; the same where it is None."""
+        return self if metric is None else replace(self, metric=metric)
 
     @property
     def loss(self) -> Loss:

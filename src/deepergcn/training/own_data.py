@@ -1,9 +1,10 @@
-"""Settings for a user's own files, found from the files: they change a starting recipe before the user does."""
+"""Settings for training on a user's own files, found from the files."""
 
 import json
 import logging
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
@@ -13,21 +14,23 @@ from torch import Tensor
 from deepergcn.data.dataset import PARTS, Dataset
 from deepergcn.data.molecules.parse import Progress
 from deepergcn.data.molecules.read import MoleculeSplit, read_molecules
-from deepergcn.data.molecules.rows import open_rows
+from deepergcn.data.molecules.rows import check_molecule_file, open_rows
 from deepergcn.data.split import part_names
 from deepergcn.data.tables.columns import Columns, errors_in, read_columns
 from deepergcn.data.tables.features import MOST_CATEGORIES
 from deepergcn.data.tables.read import read_tables, table_files
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
+from deepergcn.recipes.schema import DataSection
+from deepergcn.runs.dataset import LoadedData
 from deepergcn.training.losses import balanced_weight, present_labels
 
 IMBALANCE = 5.0
-"""Classes are weighted where one is so many times as frequent as another."""
+"""Classes are weighted where one is this many times as frequent as another."""
 
-_STEPS = 4_000  # of training, about, in all epochs
+_STEPS = 4_000  # of training, roughly, over all epochs
 _EPOCHS = (20, 200)  # the fewest and the most for molecules
-_BATCHES = ((2_000, 32), (20_000, 64), (math.inf, 128))  # up to so many molecules, so many in a batch
+_BATCHES = ((2_000, 32), (20_000, 64), (math.inf, 128))  # largest number of molecules, batch size
 _NODES_IN_MEMORY = 50_000  # in one step
 
 _SPLIT_COLUMN = "split"  # in any capitals
@@ -35,7 +38,20 @@ _SPLIT_COLUMN = "split"  # in any capitals
 _log = logging.getLogger(__name__)
 
 
-def molecule_settings(
+@dataclass(frozen=True, eq=False)
+class OwnData:
+    """What was found in a user's own files.
+
+    Attributes:
+        settings: Settings ``key=value`` for a recipe, in the form that ``--set`` takes.
+        loaded: The dataset, so that training need not read the files again.
+    """
+
+    settings: tuple[str, ...]
+    loaded: LoadedData
+
+
+def own_molecules(
     path: str | Path,
     *,
     targets: str | Sequence[str],
@@ -45,8 +61,8 @@ def molecule_settings(
     strict: bool = False,
     root: str | Path | None = None,
     progress: Progress | None = None,
-) -> list[str]:
-    """Settings ``key=value`` that turn the recipe ``own-molecules`` into one for this file.
+) -> OwnData:
+    """The settings that turn the recipe ``own-molecules`` into one for this file, and the dataset in it.
 
     The kind of the task follows from the labels; ROC-AUC gives way to accuracy where the validation or the test part
     has only one class; a rare class has a higher weight; the length of training and its early stopping follow from the
@@ -65,33 +81,32 @@ def molecule_settings(
     """
     columns = [targets] if isinstance(targets, str) else list(targets)
     options: dict[str, Any] = {"targets": columns, "smiles_column": smiles_column, "id_column": id_column}
+    check_molecule_file(Path(path))
+    rows = open_rows(Path(path), smiles_column, id_column)
     if split is None:
-        split = _own_split(open_rows(Path(path), smiles_column, id_column).table, columns)
+        split = _own_split(rows.table, columns)
     if split in get_args(MoleculeSplit):
         options["split"] = None if split == "random" else split
     else:
         options["split_column"] = split
     options["strict"] = strict or None
     options = {name: value for name, value in options.items() if value is not None}
-    dataset = read_molecules(path, root=root, progress=progress, **options)
+    dataset = read_molecules(rows, root=root, progress=progress, **options)
     metric, found = _found(path, dataset, "molecules")
+    data = DataSection(source=str(Path(path).resolve()), options=options | metric)
     train = len(dataset.split["train"])
     batch_size = next(size for most, size in _BATCHES if train <= most)
     fewest, most = _EPOCHS
     epochs = min(max(_STEPS // math.ceil(train / batch_size), fewest), most)
-    return _as_settings(
-        {
-            "data.source": str(Path(path).resolve()),
-            "data.options": options | metric,
-            **found,
-            "training.epochs": epochs,
-            "training.batch_size": batch_size,
-            "training.patience": max(epochs // 5, 10),
-        }
-    )
+    training = {
+        "training.epochs": epochs,
+        "training.batch_size": batch_size,
+        "training.patience": max(epochs // 5, 10),
+    }
+    return _own_data(data, dataset, found | training)
 
 
-def table_settings(
+def own_tables(
     nodes: str | Path,
     edges: str | Path | None = None,
     *,
@@ -102,10 +117,10 @@ def table_settings(
     split: str | None = None,
     directed: bool = False,
     root: str | Path | None = None,
-) -> list[str]:
-    """Settings ``key=value`` that turn the recipe ``own-tables`` into one for these tables of nodes and edges.
+) -> OwnData:
+    """The settings that turn the recipe ``own-tables`` into one for these tables, and the dataset in them.
 
-    As :func:`molecule_settings`; besides, a column of text with too many values to be a category is left out of the
+    As :func:`own_molecules`; besides, a column of text with too many values to be a category is left out of the
     features, with a warning, and a graph too large for one step is cut into partitions.
 
     Args:
@@ -122,7 +137,7 @@ def table_settings(
     """
     labels = [label] if isinstance(label, str) else list(label)
     node_file, edge_file = table_files(nodes, edges)
-    node_table = read_columns(node_file)
+    node_table, edge_table = read_columns(node_file), read_columns(edge_file)
     split = split or _own_split(node_table, labels)
     named = [] if split == "random" else [split]
     options: dict[str, Any] = {
@@ -131,23 +146,19 @@ def table_settings(
         "source_column": source_column,
         "target_column": target_column,
         "features": _usable_features(node_table, {id_column, *labels, *_split_columns(node_table), *named}),
-        "edge_features": _usable_features(read_columns(edge_file), {source_column, target_column}),
+        "edge_features": _usable_features(edge_table, {source_column, target_column}),
         "standardize": True,
         **({} if split == "random" else {"split_column": split}),
         **({"directed": True} if directed else {}),
     }
-    dataset = read_tables(node_file, edge_file, root=root, **options)
+    dataset = read_tables(node_table, edge_table, root=root, **options)
     metric, found = _found(nodes, dataset, "nodes")
-    return _as_settings(
-        {
-            "data.source": str(node_file.resolve()),
-            "data.edges": str(edge_file.resolve()),
-            "data.options": options | metric,
-            "data.transforms": _transforms(dataset),
-            **found,
-            "training.partitions": math.ceil(dataset.num_nodes / _NODES_IN_MEMORY),
-        }
-    )
+    data = DataSection(source=str(node_file.resolve()), edges=str(edge_file.resolve()), options=options | metric)
+    others = {
+        "data.transforms": _transforms(dataset),
+        "training.partitions": math.ceil(dataset.num_nodes / _NODES_IN_MEMORY),
+    }
+    return _own_data(data, dataset, found | others)
 
 
 def _found(path: str | Path, dataset: Dataset, items: str) -> tuple[dict[str, str], dict[str, Any]]:
@@ -237,6 +248,8 @@ def _usable_features(table: Columns, taken: set[str]) -> list[str]:
     return usable
 
 
-def _as_settings(values: dict[str, Any]) -> list[str]:
-    """As ``--set`` takes them: JSON is YAML."""
-    return [f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
+def _own_data(data: DataSection, dataset: Dataset, others: dict[str, Any]) -> OwnData:
+    """The settings as ``--set`` takes them (JSON is YAML), those of ``data`` first."""
+    values = {f"data.{name}": getattr(data, name) for name in ("source", "edges", "options")}
+    settings = (f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in (values | others).items())
+    return OwnData(tuple(settings), LoadedData(data, dataset.with_metric(data.options.get("metric"))))

@@ -1,4 +1,4 @@
-"""A run directory before training: a new one, or one that a run goes on in."""
+"""The run directory before training: a new one, or one that is resumed."""
 
 import platform
 from collections.abc import Mapping
@@ -11,9 +11,9 @@ from deepergcn.data.dataset import Dataset
 from deepergcn.data.molecules.skipped import write_skipped
 from deepergcn.data.provenance import skipped_rows
 from deepergcn.errors import InputError
-from deepergcn.recipes.load import dump_recipe, load_recipe, read_recipe
+from deepergcn.recipes.load import validate
 from deepergcn.recipes.schema import Recipe
-from deepergcn.runs.dataset import load_data
+from deepergcn.runs.dataset import LoadedData, absolute, load_data
 from deepergcn.runs.network import count_parameters, dataset_inputs
 from deepergcn.runs.run import FORMAT, Run, RunInfo
 from deepergcn.training.steps import check_steps
@@ -27,41 +27,65 @@ class Plan:
 
     Attributes:
         folder: the run directory.
-        recipe: a recipe's name or file; None for that of the run that is resumed.
-        changes: settings ``key=value``.
-        epochs: None for those of the recipe.
-        seed: None for that of the run that is resumed.
-        resume: go on in the run directory.
+        recipe: the resolved recipe.
+        seed: the seed of the run.
+        resumed: the run that is resumed; None for a new one.
+        loaded: the dataset, where it has been read already.
     """
 
     folder: Path
-    recipe: str | Path | None
-    changes: tuple[str, ...]
-    epochs: int | None
-    seed: int | None
-    resume: bool
+    recipe: Recipe
+    seed: int
+    resumed: Run | None = None
+    loaded: LoadedData | None = None
 
 
-def planned_recipe(plan: Plan, default: str) -> Recipe:
-    """The recipe that will be trained: that of the run directory where a run goes on in it."""
-    if plan.resume and (plan.folder / "run.json").exists():
-        return _resumed_recipe(plan, Run.open(plan.folder))
-    return load_recipe(plan.recipe or default, (*plan.changes, *_epochs(plan)))
+def plan_run(folder: Path, recipe: Recipe, seed: int | None = None, loaded: LoadedData | None = None) -> Plan:
+    """The plan of a new run."""
+    return Plan(folder, _with_absolute_paths(recipe), seed or 0, None, loaded)
 
 
-def prepare(plan: Plan, default: str, processes: int = 1) -> Dataset:
-    """Make the run directory ready to train in so many processes; its dataset."""
+def plan_resume(
+    folder: Path, asked: Recipe | None, epochs: int | None, seed: int | None, loaded: LoadedData | None = None
+) -> Plan:
+    """The plan that resumes the run in ``folder``.
+
+    Args:
+        folder: the run directory.
+        asked: the recipe to resume with, where one is given; it may differ from the run's in its epochs alone.
+        epochs: the number of epochs; those of the run if None.
+        seed: the seed, where one is given; it must be that of the run.
+        loaded: the dataset, where it has been read already.
+    """
+    run = Run.open(folder)
+    if seed is not None and seed != run.info.seed:
+        raise InputError(f"{folder}: was started with seed {run.info.seed}; it cannot be resumed with seed {seed}")
+    values = run.recipe.model_dump(mode="json")
+    old, new = _flat(values), {} if asked is None else _flat(_with_absolute_paths(asked).model_dump(mode="json"))
+    for key in new and [*old, *new]:
+        if old.get(key) != new.get(key) and key != "training.epochs":
+            raise InputError(
+                f"{folder}: was started with {key} {old.get(key)} and cannot be resumed with {new.get(key)}; "
+                "leave out the recipe and --set to resume with those of the run"
+            )
+    if epochs is not None:
+        values["training"]["epochs"] = epochs
+    return Plan(folder, validate(values, str(folder / "recipe.yaml")), run.info.seed, run, loaded)
+
+
+def prepare(plan: Plan, processes: int = 1) -> Dataset:
+    """Make the run directory ready to train in this number of processes; returns its dataset."""
+    if plan.resumed is not None:
+        return _resume(plan, plan.resumed, processes)
     if (plan.folder / "run.json").exists():
-        if not plan.resume:
-            raise InputError(f"{plan.folder}: holds a run already; go on with --resume, or name another --out")
-        return _resumed(plan, processes)
-    recipe = planned_recipe(plan, default)
-    dataset = load_data(recipe.data)
+        raise InputError(f"{plan.folder}: holds a run already; resume it with --resume, or choose another --out")
+    recipe = plan.recipe
+    dataset = load_data(recipe.data, plan.loaded)
     inputs = dataset_inputs(dataset)
     check_steps(dataset, recipe.training, processes)
     info = RunInfo(
         format=FORMAT,
-        seed=plan.seed or 0,
+        seed=plan.seed,
         versions={"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
         parameters=count_parameters(recipe, inputs),
         dataset=dataset.name,
@@ -76,15 +100,12 @@ def prepare(plan: Plan, default: str, processes: int = 1) -> Dataset:
     return dataset
 
 
-def _resumed(plan: Plan, processes: int) -> Dataset:
-    run = Run.open(plan.folder)
-    if plan.seed is not None and plan.seed != run.info.seed:
-        raise InputError(f"{plan.folder}: was started with seed {run.info.seed}; it cannot go on with {plan.seed}")
-    recipe = _resumed_recipe(plan, run)
+def _resume(plan: Plan, run: Run, processes: int) -> Dataset:
+    recipe = plan.recipe
     done = len(run.metrics()) if (plan.folder / "metrics.csv").exists() else 0
     if recipe.training.epochs < done:
         raise InputError(f"{plan.folder}: has {done} epochs; expected as many or more, got {recipe.training.epochs}")
-    dataset = load_data(recipe.data)
+    dataset = load_data(recipe.data, plan.loaded)
     if dataset.digest != run.info.digest:
         raise InputError(f"{plan.folder}: the data in {recipe.data.source} has changed since the run was started")
     check_steps(dataset, recipe.training, processes)
@@ -93,22 +114,8 @@ def _resumed(plan: Plan, processes: int) -> Dataset:
     return dataset
 
 
-def _resumed_recipe(plan: Plan, run: Run) -> Recipe:
-    """The recipe of the run, with other epochs where they are given; no other key may differ."""
-    asked = load_recipe(plan.recipe or run.path / "recipe.yaml", plan.changes)
-    old, new = (_flat(recipe.model_dump(mode="json")) for recipe in (run.recipe, asked))
-    for key in [*old, *new]:
-        if old.get(key) != new.get(key) and key != "training.epochs":
-            raise InputError(
-                f"{run.path}: was started with {key} {old.get(key)} and cannot go on with {new.get(key)}; "
-                "leave the recipe and --set out to go on with those of the run"
-            )
-    origin = str(run.path / "recipe.yaml")
-    return read_recipe(dump_recipe(run.recipe), origin, _epochs(plan))
-
-
-def _epochs(plan: Plan) -> tuple[str, ...]:
-    return () if plan.epochs is None else (f"training.epochs={plan.epochs}",)
+def _with_absolute_paths(recipe: Recipe) -> Recipe:
+    return recipe.model_copy(update={"data": absolute(recipe.data)})
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -15,7 +15,7 @@ from deepergcn.recipes.load import load_recipe
 from deepergcn.report.plots import write_plots
 from deepergcn.report.tensorboard import TensorBoard
 from deepergcn.runs.callbacks import Callback, Callbacks
-from deepergcn.runs.dataset import load_data
+from deepergcn.runs.dataset import LoadedData, load_data
 from deepergcn.runs.folders import next_folder, resumed_folder, seed_folders
 from deepergcn.runs.lock import locked
 from deepergcn.runs.network import build_model
@@ -24,7 +24,7 @@ from deepergcn.runs.sample import write_sample
 from deepergcn.training.batch_norm import synchronize
 from deepergcn.training.distributed import launch, make_fabric, under_torchrun
 from deepergcn.training.loop import Loop
-from deepergcn.training.prepare import Plan, planned_recipe, prepare
+from deepergcn.training.prepare import Plan, plan_resume, plan_run, prepare
 from deepergcn.training.seeds import seed_torch
 from deepergcn.training.signals import Interrupted, Signals
 
@@ -45,6 +45,7 @@ def train(
     precision: str | None = None,
     tensorboard: bool = False,
     callbacks: Sequence[Callback] = (),
+    loaded: LoadedData | None = None,
 ) -> Run:
     """Train a recipe; the run directory that comes of it.
 
@@ -62,6 +63,7 @@ def train(
         precision: ``"32"`` or ``"bf16"``, instead of the recipe's.
         tensorboard: write TensorBoard events into the run directory too.
         callbacks: called as the run proceeds, see :class:`Callback`.
+        loaded: the dataset, where it has been read already, as :mod:`deepergcn.training.own_data` does.
 
     A run that is stopped by SIGTERM or SIGINT saves its state and raises :class:`Interrupted`.
     """
@@ -71,18 +73,22 @@ def train(
         raise InputError("--out: expected a run directory, since several processes share it under torchrun")
     if resume:
         folder = resumed_folder(recipe, out)
+        _refuse_several_seeds(folder)
+        asked = load_recipe(recipe or folder / "recipe.yaml", changes) if recipe is not None or changes else None
+        plan = plan_resume(folder, asked, epochs, seed, loaded)
     else:
-        folder = next_folder(load_recipe(recipe or DEFAULT).name) if out is None else Path(out)
-    if seed_folders(folder):
-        raise InputError(f"{folder}: holds the runs of several seeds; expected one of them, or another --out")
-    plan = Plan(folder, recipe, changes, epochs, seed, resume)
-    fabric = make_fabric(devices, planned_recipe(plan, DEFAULT).training.precision)
+        more = () if epochs is None else (f"training.epochs={epochs}",)
+        resolved = load_recipe(recipe or DEFAULT, (*changes, *more))
+        folder = next_folder(resolved.name) if out is None else Path(out)
+        _refuse_several_seeds(folder)
+        plan = plan_run(folder, resolved, seed, loaded)
+    fabric = make_fabric(devices, plan.recipe.training.precision)
     with ExitStack() as held:
         if under_torchrun():
             result = launch(fabric, _work_of_torchrun, plan, callback)
         else:
             held.enter_context(locked(folder))
-            dataset = prepare(plan, DEFAULT, devices)
+            dataset = prepare(plan, devices)
             if devices > 1:
                 held.enter_context(Signals().watched())
             result = launch(fabric, _work, folder, dataset if devices == 1 else None, callback)
@@ -97,7 +103,7 @@ def _work_of_torchrun(fabric: Fabric, plan: Plan, callback: Callback) -> Summary
         fabric.barrier()
         return _work(fabric, plan.folder, None, callback)
     with locked(plan.folder):
-        dataset = prepare(plan, DEFAULT, fabric.world_size)
+        dataset = prepare(plan, fabric.world_size)
         fabric.barrier()
         return _work(fabric, plan.folder, dataset, callback)
 
@@ -124,6 +130,11 @@ def _work(fabric: Fabric, folder: Path, dataset: Dataset | None, callback: Callb
             write_sample(run)
         fabric.barrier()  # so that every process finds the run complete
     return summary
+
+
+def _refuse_several_seeds(folder: Path) -> None:
+    if seed_folders(folder):
+        raise InputError(f"{folder}: holds the runs of several seeds; expected one of them, or another --out")
 
 
 def _source(data: str | Path | None) -> tuple[str, ...]:

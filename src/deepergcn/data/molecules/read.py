@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 def read_molecules(
-    path: str | Path,
+    path: str | Path | MoleculeRows,
     *,
     targets: str | Sequence[str] = (),
     smiles_column: str | None = None,
@@ -57,7 +57,7 @@ def read_molecules(
     number in a regression, is skipped; ``dataset.provenance.skipped`` lists them.
 
     Args:
-        path: The file; a CSV has a header.
+        path: The file; a CSV has a header. Or its rows, where it has been opened with ``open_rows`` already.
         targets: The columns (or SDF properties) to learn. Empty cells are missing labels.
         smiles_column: The column of SMILES; the one called "smiles" in any case when not given. An SDF has none.
         id_column: The column of names for the molecules; their SMILES (their titles in an SDF) when not given.
@@ -74,7 +74,7 @@ def read_molecules(
         workers: The number of processes; all cores when not given.
         progress: Called with the number of molecules done and of all.
     """
-    path = Path(path)
+    opened, path = (path, path.table.path) if isinstance(path, MoleculeRows) else (None, Path(path))
     columns = (targets,) if isinstance(targets, str) else tuple(targets)
     if split not in get_args(MoleculeSplit):
         raise InputError(f"split is {split!r}; expected {' or '.join(get_args(MoleculeSplit))}")
@@ -83,7 +83,7 @@ def read_molecules(
     digest = file_digest(path)
 
     def build() -> Dataset:
-        rows = open_rows(path, smiles_column, id_column)
+        rows = opened or open_rows(path, smiles_column, id_column)
         schema = infer_labels(rows.table, columns, kind)
         if split_column is not None:
             rows.table.require([split_column], "split")
@@ -102,7 +102,7 @@ def read_molecules(
         return molecule_dataset(
             found.graphs,
             name=path.name,
-            task=schema.task("graph", metric),
+            task=schema.task("graph"),
             y=y,
             split=parts,
             digest=digest,
@@ -111,9 +111,9 @@ def read_molecules(
             provenance=_provenance(rows, found, schema),
         )
 
-    options = [columns, smiles_column, id_column, kind, metric, split, split_column, list(fractions), seed]
+    options = [columns, smiles_column, id_column, kind, split, split_column, list(fractions), seed]
     file = cache_file(data_root(root), path.name, str(path.resolve()), options)
-    dataset = cached(file, text_digest(_VERSION, rdBase.rdkitVersion, digest, options), build)
+    dataset = cached(file, text_digest(_VERSION, rdBase.rdkitVersion, digest, options), build).with_metric(metric)
     _report(path, dataset, strict, skipped_file)
     return dataset
 

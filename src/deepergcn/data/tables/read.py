@@ -26,8 +26,8 @@ _VERSION = 1  # of what is cached: to be raised when the same files give another
 
 
 def read_tables(
-    nodes: str | Path,
-    edges: str | Path | None = None,
+    nodes: str | Path | Columns,
+    edges: str | Path | Columns | None = None,
     *,
     label: str | Sequence[str] = (),
     id_column: str = "id",
@@ -52,7 +52,8 @@ def read_tables(
     Rows are counted from 1, without the header.
 
     Args:
-        nodes: The table of nodes; or a folder that holds the files ``nodes`` and ``edges``.
+        nodes: The table of nodes; or a folder that holds the files ``nodes`` and ``edges``. A table that has been read
+            already may be given as columns.
         edges: The table of edges. A row that is there twice (either way round, if undirected) counts once.
         label: The label column of the nodes, or several. Empty cells are missing labels.
         id_column: The column of ``nodes`` with a name for every node, of any kind.
@@ -75,11 +76,14 @@ def read_tables(
         root: The folder of the cache.
     """
     check_split(fractions, seed)
-    node_file, edge_file = table_files(nodes, edges)
+    node_file, edge_file = table_files(
+        nodes.path if isinstance(nodes, Columns) else nodes, edges.path if isinstance(edges, Columns) else edges
+    )
     labels, numbers, categories = _names(label), _names(numeric), _names(categorical)
 
     def build() -> Dataset:
-        node_table, edge_table = _open(node_file), read_columns(edge_file)
+        node_table = _with_rows(nodes if isinstance(nodes, Columns) else read_columns(node_file))
+        edge_table = edges if isinstance(edges, Columns) else read_columns(edge_file)
         label_schema = infer_labels(node_table, labels, kind)
         y = read_labels(node_table, label_schema)
         split = _split(node_table, split_column, y, fractions, seed)
@@ -108,14 +112,14 @@ def read_tables(
             ),
             labels=label_schema,
         )
-        task = label_schema.task("node", metric)
+        task = label_schema.task("node")
         return _dataset(provenance, node_table, edge_table, ids, ends, task=task, y=y, split=split, digest=digest)
 
     digest = text_digest(file_digest(node_file), file_digest(edge_file))
     options: list[Any] = [labels, id_column, source_column, target_column, directed, features, edge_features]
-    options += [numbers, categories, standardize, kind, metric, split_column, fractions, seed]
+    options += [numbers, categories, standardize, kind, split_column, fractions, seed]
     file = cache_file(data_root(root), node_file.name, str(node_file.resolve()), str(edge_file.resolve()), options)
-    return cached(file, text_digest(_VERSION, digest, options), build)
+    return cached(file, text_digest(_VERSION, digest, options), build).with_metric(metric)
 
 
 def read_tables_to_predict(
@@ -131,7 +135,7 @@ def read_tables_to_predict(
     if not isinstance(provenance, TableProvenance):
         raise InputError("provenance: expected that of a dataset of tables of nodes and edges")
     node_file, edge_file = table_files(nodes, edges)
-    node_table, edge_table = _open(node_file), read_columns(edge_file)
+    node_table, edge_table = _with_rows(read_columns(node_file)), read_columns(edge_file)
     ids = node_ids(node_table, provenance.id_column)
     ends = edge_ends(edge_table, ids, provenance.source_column, provenance.target_column, node_file)
     none = torch.empty(0, dtype=torch.int64)
@@ -205,10 +209,9 @@ def _in_folder(folder: Path, stem: str) -> Path:
     return found[0]
 
 
-def _open(path: Path) -> Columns:
-    table = read_columns(path)
+def _with_rows(table: Columns) -> Columns:
     if not len(table):
-        raise InputError(f"{path}: the table has no rows")
+        raise InputError(f"{table.path}: the table has no rows")
     return table
 
 
