@@ -17,8 +17,8 @@ from torchmetrics.functional.classification import binary_auroc
 from benchmarks.graphs import data_folder
 from benchmarks.measure import report
 from benchmarks.peers import pyg_molhiv
+from deepergcn.categories import ATOM_SIZES, BOND_SIZES
 from deepergcn.data import load_dataset
-from deepergcn.nn.networks.paper import ATOM_SIZES, BOND_SIZES
 from deepergcn.training.train import train
 
 SIZE = 32

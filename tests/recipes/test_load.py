@@ -34,7 +34,7 @@ def test_settings_are_yaml_and_win_over_the_file() -> None:
     assert recipe.optimizer.lr == 0.01
     assert recipe.training.precision == "32"
     assert recipe.data.options == {"seed": 4}
-    assert recipe.model.beta == 0.0
+    assert recipe.model.options()["beta"] == 0.0
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,16 @@
 """The recipes that come with the package: each is valid, builds its network, and has the settings of the paper."""
 
 from importlib import resources
+from inspect import signature
 from typing import Any
 
 import pytest
 import torch
 
-from deepergcn.nn.networks.paper import ATOM_SIZES_2020, num_parameters
+from deepergcn.categories import ATOM_SIZES_2020
+from deepergcn.nn.conv.gen_conv import GENConv, GENConvOptions
+from deepergcn.nn.networks.graph_network import FrameOptions, GraphNetwork
+from deepergcn.nn.networks.paper import num_parameters
 from deepergcn.nn.networks.registry import NETWORKS
 from deepergcn.recipes import load_recipe, recipe_names
 from deepergcn.recipes.load import dump_recipe, read_recipe
@@ -86,23 +90,23 @@ def test_the_recipes_of_the_paper_have_its_parameters_and_scores(name: str, endi
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_recipes_of_the_paper_have_its_settings(name: str) -> None:
     recipe = load_recipe(name)
-    model = recipe.model
+    model, options = recipe.model, recipe.model.options()
     assert (
         model.network,
         model.num_layers,
         model.hidden_channels,
-        model.mlp_layers,
+        options.get("mlp_layers"),
         model.norm,
         model.dropout,
-        model.beta,
-        model.semi_gradient,
+        options.get("beta"),
+        options.get("semi_gradient"),
         recipe.optimizer.lr,
         recipe.training.epochs,
     ) == SETTINGS[name]
     assert model.aggr == "softmax"
     assert (recipe.optimizer.name, recipe.optimizer.weight_decay, recipe.optimizer.schedule) == ("adam", 0, "constant")
-    assert not model.msg_norm
-    assert not model.virtual_node
+    assert not options.get("msg_norm")
+    assert not options.get("virtual_node")
 
 
 def test_the_recipes_of_the_paper_see_their_graphs_as_the_paper_does() -> None:
@@ -136,3 +140,16 @@ def test_counting_parameters_draws_no_random_numbers() -> None:
     before = torch.get_rng_state()
     count_parameters(recipe, inputs_of(recipe))
     assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_the_keys_of_a_model_are_the_options_of_the_modules() -> None:
+    def names(cls: type, *others: str) -> set[str]:
+        return set(signature(cls).parameters) - set(others)
+
+    conv = names(GENConv, "in_channels", "out_channels", "norm", "edge_encoder", "kwargs")
+    shape = ("node_encoder", "head", "hidden_channels", "num_layers")
+    frame = names(GraphNetwork, "make_conv", "block", *shape)
+    assert conv == set(GENConvOptions.__annotations__)
+    assert frame == set(FrameOptions.__annotations__)
+    keys = set(ModelSection.model_fields) - {"network", *shape, "block"}
+    assert keys == (conv | frame) - {"level"}

@@ -11,7 +11,7 @@ State = Literal["on disk", "not on disk", "built in"]
 
 
 @dataclass(frozen=True)
-class Entry:
+class DatasetEntry:
     """A dataset: whether it is there, where its raw files are, and the bytes of these and of the cached arrays."""
 
     name: str
@@ -22,16 +22,16 @@ class Entry:
     cache_bytes: int
 
 
-def inventory(root: Path) -> list[Entry]:
+def inventory(root: Path) -> list[DatasetEntry]:
     """Every dataset that has a name, in the order of the registry."""
     return [_entry(name, source.summary, root) for name, source in SOURCES.items()]
 
 
-def _entry(name: str, summary: str, root: Path) -> Entry:
+def _entry(name: str, summary: str, root: Path) -> DatasetEntry:
     cache = sum(path.stat().st_size for path in root.glob(f"arrays/{name}-{'?' * 12}.safetensors"))
     if name not in KNOWN:
-        return Entry(name, summary, "built in", None, 0, cache)
+        return DatasetEntry(name, summary, "built in", None, 0, cache)
     folder = root / KNOWN[name].folder
     state: State = "on disk" if folder.is_dir() else "not on disk"
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    return Entry(name, summary, state, folder, size, cache)
+    return DatasetEntry(name, summary, state, folder, size, cache)

@@ -7,8 +7,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from deepergcn.categories import ATOM_SIZES
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.molecules.featurize import ATOM_CATEGORIES
 from deepergcn.data.molecules.parse import Progress, parse_molecules
 from deepergcn.data.molecules.read import molecule_dataset, read_molecules_to_predict
 from deepergcn.data.molecules.rows import MOLECULE_NAMES, open_rows
@@ -56,7 +56,7 @@ def read_rows_to_predict(
 ) -> Rows:
     """The rows of a file of molecules, a list of SMILES, tables of nodes and edges, or any other dataset."""
     task = info.inputs.task.task()
-    molecules = task.level == "graph" and info.inputs.nodes == ATOM_CATEGORIES
+    molecules = task.level == "graph" and info.inputs.nodes == ATOM_SIZES
     if isinstance(data, Dataset):
         rows = _whole(_prepared(data, recipe))
     elif not isinstance(data, str | Path):

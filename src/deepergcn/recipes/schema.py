@@ -1,10 +1,11 @@
 """The schema of a recipe: every key, what it may be, and what it is when it is not given."""
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator, model_validator
 
 from deepergcn.data.task import Kind, Level, Metric, Task
+from deepergcn.nn.networks.deeper_gcn import DeeperGCNOptions
 
 Network = Literal[
     "DeeperGCN",
@@ -85,15 +86,21 @@ class DataSection(Section):
     inputs: Inputs | None = None
 
 
-class ModelSection(Section):
-    """The network. What is not given has the default of the network.
+class NetworkSection(Section):
+    """The network: the keys that have a meaning of their own in a recipe.
 
     Attributes:
+        network: the name of the network.
+        num_layers: its depth.
+        hidden_channels: its width.
+        norm: the normalization, or ``none``.
+        dropout: the probability that dropout zeroes a value.
         node_encoder: ``auto`` is a Linear layer or embedding tables, as the features are; ``species`` is that of
             ogbn-proteins.
         edge_encoder: an encoder ``shared`` by all layers, one in every ``layer``, or both, the second on the first;
             ``auto`` is ``layer`` for categories, ``shared+layer`` for numbers, ``none`` where there are no features.
-        others: see :class:`deepergcn.nn.DeeperGCN` and :class:`deepergcn.nn.GENConv`.
+        block: how layers are wired.
+        aggr: the aggregator.
     """
 
     network: Network
@@ -105,22 +112,25 @@ class ModelSection(Section):
     edge_encoder: EdgeEncoding = "auto"
     block: Literal["plain", "res", "res+", "dense", "rev"] | None = None
     aggr: Aggregator | None = None
-    beta: float | None = None
-    learn_beta: bool | None = None
-    p: float | None = None
-    learn_p: bool | None = None
-    y: float | None = None
-    learn_y: bool | None = None
-    semi_gradient: bool | None = None
-    msg_norm: bool | None = None
-    learn_s: bool | None = None
-    mlp_layers: Count | None = None
-    expansion: Count | None = None
-    pooling: Literal["mean", "sum", "max"] | None = None
-    virtual_node: bool | None = None
-    checkpoint: bool | None = None
-    tied_layers: Count | None = None
-    groups: Count | None = None
+
+    def options(self) -> dict[str, Any]:
+        """The options of the network that are given; the others have the network's defaults."""
+        own = {"network", "num_layers", "hidden_channels", "norm", "node_encoder", "edge_encoder"}
+        return self.model_dump(exclude_none=True, exclude=own)
+
+
+def _option_keys() -> dict[str, Any]:
+    """The other options of the networks, by name, each with its type; they are declared in ``nn`` alone."""
+    hints = get_type_hints(DeeperGCNOptions)
+    kept = hints.keys() - NetworkSection.model_fields.keys() - {"level", "layer_edge_encoder"}
+    return {name: ((Count if hints[name] is int else hints[name]) | None, None) for name in hints if name in kept}
+
+
+if TYPE_CHECKING:
+    ModelSection = NetworkSection
+else:
+    ModelSection = create_model("ModelSection", __base__=NetworkSection, __module__=__name__, **_option_keys())
+    ModelSection.__doc__ = """The network, with all options of :class:`DeeperGCN` and :class:`GENConv` as keys."""
 
 
 class OptimizerSection(Section):
@@ -128,12 +138,12 @@ class OptimizerSection(Section):
 
     Attributes:
         name: ``adam``, or ``adamw`` where weight decay is not part of the gradient.
-        lr: the learning rate, at its highest.
-        eps: what is added to the root of the mean square of a weight's gradients, by which its step is divided.
+        lr: the peak learning rate.
+        eps: the term added to the denominator for numerical stability.
         weight_decay: the weight decay.
-        clip: the largest norm of the gradient; a longer one is scaled down to it.
+        clip: the largest norm of the gradient; a larger one is scaled down to it.
         schedule: ``constant``, or ``cosine``, which falls to 0 at the last epoch, wherever a resumed run moves it.
-        warmup: so many epochs, or parts of one, in which the learning rate rises from 0.
+        warmup: the number of epochs, possibly a fraction, in which the learning rate rises from 0.
     """
 
     name: Literal["adam", "adamw"] = "adam"
@@ -149,7 +159,7 @@ class LossSection(Section):
     """The loss follows from the task.
 
     Attributes:
-        balance: weigh classes by how rare they are in the train part.
+        balance: weight classes inversely to their frequency in the train part.
     """
 
     balance: bool = False
@@ -159,11 +169,11 @@ class TrainingSection(Section):
     """The loop.
 
     Attributes:
-        epochs: how often all of the train part is seen.
-        batch_size: so many graphs, or partitions of a graph, make one step, over all devices.
-        partitions: a task on nodes sees its graph in so many parts, drawn anew every epoch; 1 is the full graph.
+        epochs: the number of passes over the train part.
+        batch_size: the number of graphs, or of partitions of a graph, in a step, over all devices.
+        partitions: the number of parts of the graph in a task on nodes, drawn in every epoch; 1 is the full graph.
         partitioning: how the parts are drawn.
-        patience: stop after so many evaluations without a better validation score.
+        patience: the number of evaluations without a better validation score after which training stops.
         precision: of the computation; the weights are float32 always.
     """
 
@@ -184,11 +194,11 @@ class EvaluationSection(Section):
     """How scores are taken.
 
     Attributes:
-        every: so many epochs apart, and after the last.
-        batch_size: graphs at a time; that of training where not given.
-        partitions: parts of the graph in a task on nodes, drawn once; 1 is the full graph.
-        draws: outputs are averaged over so many draws of the partitions.
-        train: whether graphs of the train part are scored too.
+        every: the number of epochs between evaluations; the last epoch is always evaluated.
+        batch_size: the number of graphs in a batch; that of training if None.
+        partitions: the number of parts of the graph in a task on nodes; 1 is the full graph.
+        draws: the number of draws of the partitions over which outputs are averaged.
+        train: whether to score graphs of the train part too.
     """
 
     every: Count = 1

@@ -15,8 +15,6 @@ from deepergcn.nn.networks.paper import num_parameters
 from deepergcn.nn.networks.registry import network_class
 from deepergcn.recipes.schema import Inputs, ModelSection, Recipe, TaskInputs, Width
 
-_NOT_OPTIONS = {"network", "num_layers", "hidden_channels", "norm", "node_encoder", "edge_encoder"}
-
 
 class Rescale(nn.Module):
     """o * deviation + mean: from standardized outputs to the units of the targets."""
@@ -60,7 +58,7 @@ def dataset_inputs(dataset: Dataset) -> Inputs:
 def build_model(recipe: Recipe, inputs: Inputs) -> GraphNetwork:
     """The network of the recipe for these inputs, with new weights from torch's generator."""
     model = recipe.model
-    options: dict[str, Any] = model.model_dump(exclude_none=True, exclude=_NOT_OPTIONS)
+    options = model.options()
     options["norm"] = None if model.norm == "none" else model.norm
     options["level"] = inputs.task.level
     options |= _edge_encoders(model, inputs.edges)

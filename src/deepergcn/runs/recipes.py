@@ -8,7 +8,7 @@ from deepergcn.runs.network import count_parameters
 
 
 @dataclass(frozen=True)
-class Entry:
+class RecipeEntry:
     """A recipe; None where it depends on the user's data, or where nothing is published."""
 
     name: str
@@ -23,14 +23,14 @@ class Entry:
     deviation: float | None
 
 
-def list_recipes() -> list[Entry]:
+def list_recipes() -> list[RecipeEntry]:
     """The recipes that come with the package."""
     return [_entry(load_recipe(name)) for name in recipe_names()]
 
 
-def _entry(recipe: Recipe) -> Entry:
+def _entry(recipe: Recipe) -> RecipeEntry:
     inputs, published = recipe.data.inputs, recipe.published
-    return Entry(
+    return RecipeEntry(
         name=recipe.name,
         summary=recipe.summary,
         task=None if inputs is None else f"{inputs.task.kind}, {inputs.task.level}s",
@@ -45,13 +45,12 @@ def _entry(recipe: Recipe) -> Entry:
 
 
 def _aggregator(recipe: Recipe) -> str:
-    model = recipe.model
+    model, options = recipe.model, recipe.model.options()
     match model.aggr:
         case "softmax":
-            name, value, learned = "softmax, beta", model.beta, model.learn_beta
+            name, value, learned = "softmax, beta", options.get("beta", 1.0), options.get("learn_beta")
         case "power_mean":
-            name, value, learned = "power mean, p", model.p, model.learn_p
+            name, value, learned = "power mean, p", options.get("p", 1.0), options.get("learn_p")
         case _:
             return model.aggr or ""
-    start = 1.0 if value is None else value
-    return f"{name} {start:g}{' learned' if learned or model.network == 'DyResGEN' else ''}"
+    return f"{name} {value:g}{' learned' if learned or model.network == 'DyResGEN' else ''}"

@@ -4,7 +4,7 @@ import csv
 import io
 from pathlib import Path
 
-from deepergcn.data.molecules.featurize import ATOM_CATEGORIES
+from deepergcn.categories import ATOM_SIZES
 from deepergcn.data.provenance import MoleculeProvenance
 from deepergcn.data.storage.files import write_text
 from deepergcn.runs.run import Run
@@ -26,7 +26,7 @@ MOLECULES = {
 
 def write_sample(run: Run) -> Path | None:
     """Write well-known molecules to ``sample.csv`` of the run directory; nothing where the network takes none."""
-    if run.info.inputs.task.level != "graph" or run.info.inputs.nodes != ATOM_CATEGORIES:
+    if run.info.inputs.task.level != "graph" or run.info.inputs.nodes != ATOM_SIZES:
         return None
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")

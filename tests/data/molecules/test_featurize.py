@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from rdkit import Chem
 
-from deepergcn.data.molecules.featurize import ATOM_CATEGORIES, BOND_CATEGORIES, MoleculeGraphs, featurize
+from deepergcn.categories import ATOM_SIZES, BOND_SIZES
+from deepergcn.data.molecules.featurize import ATOM_LISTS, BOND_LISTS, MoleculeGraphs, featurize
 from deepergcn.data.molecules.parse import parse_molecules
 from deepergcn.data.ogb.numbers import read_numbers
 from deepergcn.data.tables.columns import read_columns
@@ -16,8 +17,8 @@ def graphs(*smiles: str) -> MoleculeGraphs:
 
 
 def test_sizes_of_the_lists() -> None:
-    assert ATOM_CATEGORIES == (119, 5, 12, 12, 10, 6, 6, 2, 2)
-    assert BOND_CATEGORIES == (5, 6, 2)
+    assert tuple(len(values) + 1 for values in ATOM_LISTS) == ATOM_SIZES
+    assert tuple(len(values) + 1 for values in BOND_LISTS) == BOND_SIZES
 
 
 def test_two_molecules_by_hand() -> None:

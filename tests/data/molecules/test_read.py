@@ -12,8 +12,8 @@ import pyarrow.parquet
 import pytest
 import torch
 
+from deepergcn.categories import ATOM_SIZES, BOND_SIZES
 from deepergcn.data import Dataset, Task, load_dataset
-from deepergcn.data.molecules.featurize import ATOM_CATEGORIES, BOND_CATEGORIES
 from deepergcn.data.molecules.read import read_molecules, read_molecules_to_predict
 from deepergcn.data.molecules.sdf import read_sdf
 from deepergcn.data.molecules.skipped import Skipped, write_skipped
@@ -62,7 +62,7 @@ def test_binary(file: Path, root: Path) -> None:
     assert dataset.task == Task("graph", "binary", 1, "rocauc")
     assert dataset.ids == ("ethane", "ethanol", "benzene", "toluene")
     torch.testing.assert_close(dataset.y, torch.tensor([[1.0], [0.0], [NAN], [1.0]]), equal_nan=True)
-    assert (dataset.x_categories, dataset.edge_categories) == (ATOM_CATEGORIES, BOND_CATEGORIES)
+    assert (dataset.x_categories, dataset.edge_categories) == (ATOM_SIZES, BOND_SIZES)
     assert dataset.node_ptr.diff().tolist() == [2, 3, 6, 7]
     ethanol = dataset.graph(1)
     assert ethanol.edge_index.tolist() == [[0, 1, 1, 2], [1, 0, 2, 1]]

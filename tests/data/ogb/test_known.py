@@ -1,13 +1,13 @@
 """OGB's settings are those that the rest of the package goes by."""
 
-from deepergcn.data.molecules.featurize import ATOM_CATEGORIES, BOND_CATEGORIES
+from deepergcn.categories import ATOM_SIZES, BOND_SIZES
 from deepergcn.data.ogb.known import KNOWN
 
 
 def test_molecule_categories_are_those_of_the_featuriser() -> None:
     settings = KNOWN["ogbg-molhiv"].settings
-    assert settings.x_categories == ATOM_CATEGORIES
-    assert settings.edge_categories == BOND_CATEGORIES
+    assert settings.x_categories == ATOM_SIZES
+    assert settings.edge_categories == BOND_SIZES
 
 
 def test_the_four_datasets_of_the_paper() -> None:

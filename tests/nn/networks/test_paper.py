@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import torch
 
+from deepergcn.categories import ATOM_SIZES, ATOM_SIZES_2020, BOND_SIZES
 from deepergcn.errors import InputError
 from deepergcn.nn import (
     NETWORKS,
@@ -18,9 +19,6 @@ from deepergcn.nn import (
     num_parameters,
 )
 from deepergcn.nn.networks.paper import (
-    ATOM_SIZES,
-    ATOM_SIZES_2020,
-    BOND_SIZES,
     ogbg_molhiv,
     ogbg_ppa,
     ogbn_arxiv,

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from rdkit.Chem.rdchem import BondStereo, BondType, ChiralType, HybridizationType, Mol
 
-_ATOM_LISTS: tuple[tuple[int, ...], ...] = (
+ATOM_LISTS: tuple[tuple[int, ...], ...] = (
     tuple(range(1, 119)),  # atomic number
     (
         ChiralType.CHI_UNSPECIFIED,
@@ -33,7 +33,7 @@ _ATOM_LISTS: tuple[tuple[int, ...], ...] = (
     (0,),  # aromatic: anything but no is yes
     (0,),  # in a ring
 )
-_BOND_LISTS: tuple[tuple[int, ...], ...] = (
+BOND_LISTS: tuple[tuple[int, ...], ...] = (
     (BondType.SINGLE, BondType.DOUBLE, BondType.TRIPLE, BondType.AROMATIC),
     (
         BondStereo.STEREONONE,
@@ -44,11 +44,6 @@ _BOND_LISTS: tuple[tuple[int, ...], ...] = (
     ),  # anything else counts as STEREOANY
     (0,),  # conjugated
 )
-
-ATOM_CATEGORIES: tuple[int, ...] = tuple(len(values) + 1 for values in _ATOM_LISTS)
-"""The number of values of each of the nine integers of an atom."""
-BOND_CATEGORIES: tuple[int, ...] = tuple(len(values) + 1 for values in _BOND_LISTS)
-"""The number of values of each of the three integers of a bond."""
 
 _LOWEST, _HIGHEST = -128, 127
 
@@ -62,7 +57,7 @@ def _lookup(lists: tuple[tuple[int, ...], ...]) -> npt.NDArray[np.uint8]:
     return tables
 
 
-_ATOM_LOOKUP, _BOND_LOOKUP = _lookup(_ATOM_LISTS), _lookup(_BOND_LISTS)
+_ATOM_LOOKUP, _BOND_LOOKUP = _lookup(ATOM_LISTS), _lookup(BOND_LISTS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,8 +130,8 @@ def featurize(mols: list[Mol]) -> MoleculeGraphs:
         for mol in mols
         for bond in mol.GetBonds()
     ]
-    atom_values = np.array(atoms, dtype=np.int32).reshape(-1, len(_ATOM_LISTS))
-    bond_values = np.array(bonds, dtype=np.int32).reshape(-1, 2 + len(_BOND_LISTS))
+    atom_values = np.array(atoms, dtype=np.int32).reshape(-1, len(ATOM_LISTS))
+    bond_values = np.array(bonds, dtype=np.int32).reshape(-1, 2 + len(BOND_LISTS))
     return MoleculeGraphs(
         atoms=_categories(atom_values, _ATOM_LOOKUP),
         bonds=np.ascontiguousarray(bond_values[:, :2].T),

@@ -11,8 +11,9 @@ import torch
 from rdkit import rdBase
 from torch import Tensor
 
+from deepergcn.categories import ATOM_SIZES, BOND_SIZES
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.molecules.featurize import ATOM_CATEGORIES, BOND_CATEGORIES, MoleculeGraphs
+from deepergcn.data.molecules.featurize import MoleculeGraphs
 from deepergcn.data.molecules.parse import ParsedMolecules, Progress
 from deepergcn.data.molecules.rows import MoleculeRows, check_molecule_file, open_rows, parse_rows
 from deepergcn.data.molecules.skipped import write_skipped
@@ -171,9 +172,9 @@ def molecule_dataset(graphs: MoleculeGraphs, **fields: Any) -> Dataset:
         edge_index=torch.from_numpy(graphs.bonds),
         symmetric=True,
         x=torch.from_numpy(graphs.atoms),
-        x_categories=ATOM_CATEGORIES,
+        x_categories=ATOM_SIZES,
         edge_attr=torch.from_numpy(graphs.bond_features),
-        edge_categories=BOND_CATEGORIES,
+        edge_categories=BOND_SIZES,
         **fields,
     )
 

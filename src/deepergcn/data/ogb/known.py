@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from deepergcn.categories import ATOM_SIZES, BOND_SIZES
 from deepergcn.data.task import Task
 
 OGB = "https://snap.stanford.edu/ogb/data"
@@ -100,8 +101,8 @@ KNOWN: dict[str, Known] = {
             settings=Settings(
                 task=Task("graph", "binary", 1, "rocauc"),
                 split="scaffold",
-                x_categories=(119, 5, 12, 12, 10, 6, 6, 2, 2),
-                edge_categories=(5, 6, 2),
+                x_categories=ATOM_SIZES,
+                edge_categories=BOND_SIZES,
             ),
             digests=_MOLHIV_DIGESTS,
         ),

@@ -1,17 +1,15 @@
 """DeeperGCN: a deep network of GENConv layers."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal, Unpack
+from typing import Unpack, cast
 
 from torch import Tensor, nn
 
 from deepergcn.errors import InputError
 from deepergcn.nn.conv.gen_conv import GENConv, GENConvOptions
-from deepergcn.nn.encoders.edges import EdgeEncoder, EdgeEncoderSpec
+from deepergcn.nn.encoders.edges import EdgeEncoder
 from deepergcn.nn.encoders.nodes import NodeEncoderSpec
 from deepergcn.nn.networks.graph_network import FrameOptions, GraphNetwork
-from deepergcn.nn.norms import NormName
-from deepergcn.nn.pooling import Pooling
 from deepergcn.nn.pyg.adjacency_cache import cached_adjacency
 from deepergcn.ops import Adjacency
 
@@ -19,7 +17,14 @@ LayerEdgeEncoderSpec = int | Sequence[int] | Callable[[], EdgeEncoder] | None
 """A width, the sizes of categories, a function that makes an edge encoder, or None."""
 
 
-class DeeperGCNOptions(FrameOptions, GENConvOptions, total=False):
+_CONV = frozenset(GENConvOptions.__annotations__)
+
+
+class _Options(FrameOptions, GENConvOptions, total=False):
+    """What :class:`DeeperGCN` hands on to its frame and to its convolutions."""
+
+
+class DeeperGCNOptions(_Options, total=False):
     """The options of :class:`DeeperGCN`, for networks that hand them on."""
 
     block: str
@@ -40,8 +45,8 @@ class DeeperGCN(GraphNetwork):
     Args:
         layer_edge_encoder: the edge encoder that every layer has for itself, on top of the shared one if there is
             one: a width, the sizes of categories, or a function that makes one.
-        conv: the options of :class:`GENConv`.
-        others: see :class:`GraphNetwork`.
+        block: how layers are wired: plain, res, res+, dense or rev.
+        options: the options of :class:`GraphNetwork` and of :class:`GENConv`.
     """
 
     def __init__(
@@ -52,19 +57,12 @@ class DeeperGCN(GraphNetwork):
         hidden_channels: int,
         num_layers: int,
         block: str = "res+",
-        edge_encoder: EdgeEncoderSpec = None,
         layer_edge_encoder: LayerEdgeEncoderSpec = None,
-        norm: NormName | None = "batch",
-        dropout: float = 0.0,
-        level: Literal["node", "graph"] = "node",
-        pooling: Pooling = "mean",
-        virtual_node: bool = False,
-        checkpoint: bool = False,
-        tied_layers: int = 1,
-        groups: int = 2,
-        rebuild: bool = True,
-        **conv: Unpack[GENConvOptions],
+        **options: Unpack[_Options],
     ) -> None:
+        norm = options.setdefault("norm", "batch")
+        conv = cast(GENConvOptions, {name: value for name, value in options.items() if name in _CONV})
+        frame = cast(FrameOptions, {name: value for name, value in options.items() if name not in _CONV})
         if isinstance(layer_edge_encoder, nn.Module):
             raise InputError("layer_edge_encoder: expected a function that makes one encoder a layer, got a module")
 
@@ -79,16 +77,7 @@ class DeeperGCN(GraphNetwork):
             hidden_channels=hidden_channels,
             num_layers=num_layers,
             block=block,
-            edge_encoder=edge_encoder,
-            norm=norm,
-            dropout=dropout,
-            level=level,
-            pooling=pooling,
-            virtual_node=virtual_node,
-            checkpoint=checkpoint,
-            tied_layers=tied_layers,
-            groups=groups,
-            rebuild=rebuild,
+            **frame,
         )
 
     def structure(self, edge_index: Tensor | Adjacency, num_nodes: int) -> Adjacency:

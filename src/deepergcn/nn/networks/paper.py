@@ -4,18 +4,10 @@ from typing import Unpack
 
 from torch import nn
 
+from deepergcn.categories import ATOM_SIZES, BOND_SIZES
 from deepergcn.errors import InputError
 from deepergcn.nn.encoders.nodes import NodeEncoderSpec, SpeciesNodeEncoder
 from deepergcn.nn.networks.deeper_gcn import DeeperGCN, DeeperGCNOptions
-
-ATOM_SIZES = (119, 5, 12, 12, 10, 6, 6, 2, 2)
-"""The number of values of OGB's nine columns of atom features."""
-
-ATOM_SIZES_2020 = (119, 4, 12, 12, 10, 6, 6, 2, 2)
-"""The same in 2020, with four values of chirality."""
-
-BOND_SIZES = (5, 6, 2)
-"""The number of values of OGB's three columns of bond features."""
 
 
 class PlainGCN(DeeperGCN):
