@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from deepergcn.data.molecules.featurize import ATOM_CATEGORIES
+from deepergcn.categories import ATOM_SIZES
 from deepergcn.errors import InputError
 from deepergcn.inference.predictions import probabilities
 from deepergcn.inference.predictor import load
@@ -27,5 +27,5 @@ def find_outcomes(run: Path, part: str = "test") -> Outcomes:
         ids=tuple(dataset.ids[item] for item in items.tolist()) if dataset.ids else tuple(map(str, items.tolist())),
         truth=dataset.y[items].numpy().astype(np.float64),
         values=probabilities(model.task, outputs).numpy().astype(np.float64),
-        is_molecule=dataset.task.level == "graph" and dataset.x_categories == ATOM_CATEGORIES and bool(dataset.ids),
+        is_molecule=dataset.task.level == "graph" and dataset.x_categories == ATOM_SIZES and bool(dataset.ids),
     )
