@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 LOCK := requirements.lock
 LOCK_VENV := build/lock-venv
 
-.PHONY: help install train test lint coverage hooks lock bench clean
+.PHONY: help install train test lint coverage hooks lock bench figures clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s%s\n", $$1, $$2 }' Makefile
@@ -61,6 +61,9 @@ bench: $(READY) ## install, then measure speed and memory beside PyTorch Geometr
 	$(BIN)/python -m benchmarks.growth
 	$(BIN)/python -m benchmarks.whole_steps proteins
 	$(BIN)/python -m benchmarks.whole_steps arxiv
+
+figures: $(READY) ## install, then make the tables and pictures of the README files from results/
+	$(BIN)/python -m results.figures
 
 clean: ## remove .venv and every cache
 	rm -rf $(VENV) build dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,1 @@
+"""Scores of the paper's studies, and the tables and pictures made from them."""

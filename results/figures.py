@@ -1,0 +1,90 @@
+"""Make the tables and pictures of the README files from the results: ``make figures``.
+
+What stands between ``<!-- results: STUDY -->`` and ``<!-- end -->`` in a README file is replaced, by the tables of the
+study, and their pictures where the line says ``with pictures``.
+"""
+
+import re
+from functools import partial
+from pathlib import Path
+
+from deepergcn.data.storage.files import write_text
+from deepergcn.report.chart import LineChart
+from deepergcn.report.results import Result, read_results
+from deepergcn.report.study import Chart, Row
+from deepergcn.report.study_charts import study_charts
+from deepergcn.report.svg import draw
+from deepergcn.report.tables import ScoreTable, markdown, score_table
+from deepergcn.studies.schema import StudyDefinition, depth_row, load_study
+
+HERE = Path(__file__).parent
+READMES = (HERE / "README.md", HERE.parent / "README.md")
+
+_PLACE = re.compile(r"(<!-- results: (?P<study>[\w-]+)(?P<pictures> with pictures)? -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def build() -> dict[Path, str]:
+    """Every file that is made from the results, with its text."""
+    files: dict[Path, str] = {}
+    for readme in READMES:
+        text = readme.read_text(encoding="utf-8")
+        files[readme] = _PLACE.sub(partial(_filled, readme.parent, files), text)
+    return files
+
+
+def main() -> None:
+    """Write the files."""
+    for path, text in build().items():
+        write_text(path, text)
+
+
+def _filled(folder: Path, files: dict[Path, str], place: re.Match[str]) -> str:
+    name = place["study"]
+    study, results = load_study(name), read_results(HERE / f"{name}.csv")
+    parts = []
+    for dataset, epochs in dict.fromkeys((result.dataset, result.epochs) for result in results):
+        chosen = [result for result in results if (result.dataset, result.epochs) == (dataset, epochs)]
+        table = _table(study, chosen)
+        parts.append(f"{dataset}, {epochs} epochs:\n\n{markdown(table, 'layers' if study.layers else 'task')}")
+        if place["pictures"]:
+            parts += _pictures(study, table, f"{name}-{dataset}-{epochs}", folder, files)
+    return "\n".join([place[1], *parts, place[4]])
+
+
+def _pictures(study: StudyDefinition, table: ScoreTable, name: str, folder: Path, files: dict[Path, str]) -> list[str]:
+    links = []
+    for number, (asked, chart) in enumerate(_charts(study, table), start=1):
+        file = HERE / f"{name}-{number}.svg"
+        files[file] = draw(chart, alone=True) + "\n"
+        links.append(f"![{asked.title}]({file.relative_to(folder)})\n")
+    return links
+
+
+def _charts(study: StudyDefinition, table: ScoreTable) -> list[tuple[Chart, LineChart]]:
+    """The charts that have at least two places on their axis."""
+    names = {column.name for column in table.columns}
+    found = []
+    for chart in study.charts:
+        wanted = [name for name in chart.columns if name in names] if chart.columns else sorted(names)
+        places = len(table.rows) if chart.kind == "depth" else len(wanted)
+        if places > 1 and wanted:
+            found += [(chart, drawn) for drawn in study_charts([chart], table, "ROC-AUC", same_data=False)]
+    return found
+
+
+def _table(study: StudyDefinition, results: list[Result]) -> ScoreTable:
+    """The rows and columns that have results."""
+    rows, columns = {result.row for result in results}, {result.column for result in results}
+    shown = [column.shown() for column in study.columns if column.name in columns]
+    return score_table(results, _rows(study, rows), shown, study.published())
+
+
+def _rows(study: StudyDefinition, names: set[str]) -> list[Row]:
+    """The rows of these names, depths that the study does not have among them."""
+    if study.layers:
+        return [depth_row(layers) for layers in sorted(int(name.removeprefix("layers-")) for name in names)]
+    return [row for row in study.rows() if row.name in names]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""``deepergcn reproduce`` and ``deepergcn report``, as typed."""
+
+from pathlib import Path
+
+import pytest
+
+from deepergcn.studies.schema import study_names
+from tests.cli.program import Program
+from tests.studies.grids import SMALL, small_study
+from tests.training.small import network
+
+
+@pytest.fixture
+def deepergcn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Program:
+    monkeypatch.setenv("DEEPERGCN_DATA", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+    return Program(monkeypatch, capsys)
+
+
+def test_without_a_study_all_are_listed(deepergcn: Program) -> None:
+    answer = deepergcn("reproduce")
+    assert answer.code == 0, answer.err
+    assert [line.split()[0] for line in answer.out.splitlines()[2:-1]] == list(study_names())
+
+
+def test_a_study_is_planned_run_and_reported(deepergcn: Program, tmp_path: Path) -> None:
+    small_study(tmp_path)
+    words = ["small.yaml", "--data", network(tmp_path), "--recipe", "yeast-proteins", "--layers", "1", "--out", "out"]
+    words += [word for setting in SMALL for word in ("--set", setting)]
+    planned = deepergcn("reproduce", *words, "--dry-run", "--jobs", 2)
+    assert planned.code == 0, planned.err
+    assert "plain/layers-1/seed-0" in planned.out
+    assert "2 cells to train: " in planned.out
+    assert not Path("out").exists()
+    done = deepergcn("reproduce", *words, "--jobs", 2)
+    assert done.code == 0, done.err
+    assert "plain/layers-1/seed-0: test rocauc 0." in done.out
+    assert done.out.endswith("study out: 2 of 2 cells finished\n")
+    report = deepergcn("report", "out", "--results", "results")
+    assert report.code == 0, report.err
+    assert report.out.splitlines() == ["out/report.html", "results/small.csv"]
+    single = deepergcn("report", "out/plain/layers-1/seed-0", "--out", "run.html")
+    assert single.code == 0, single.err
+    assert "ROC, test part" in Path("run.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["table-1", "--layers", "3,x"], "--layers is 3,x; expected numbers"),
+        (["table-0"], "table-0: is neither a study's name"),
+        (["table-5", "--recipe", "solubility"], "--recipe: every row of table-5 has a recipe of its own"),
+    ],
+)
+def test_what_cannot_be_run_is_one_line(deepergcn: Program, words: list[str], message: str) -> None:
+    answer = deepergcn("reproduce", *words)
+    assert answer.code == 2
+    assert answer.err.startswith(f"error: {message}")
+    assert answer.err.count("\n") == 1
