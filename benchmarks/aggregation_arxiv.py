@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch_geometric.nn import GENConv
 
-from benchmarks.graphs import arxiv
+from benchmarks.graphs import arxiv, features_and_gradient
 from benchmarks.measure import Contestant, Step, memories, memory_asked, minimum_times, report
 from deepergcn import ops
 
@@ -23,16 +23,10 @@ def graph() -> tuple[Tensor, int, str]:
     return arxiv()
 
 
-def features() -> tuple[Tensor, Tensor]:
-    generator = torch.Generator().manual_seed(0)
-    x, g = (torch.randn(graph()[1], CHANNELS, generator=generator) for _ in range(2))
-    return x.requires_grad_(), g
-
-
 def ours(aggregator: str) -> Step:
     edge_index, nodes, _ = graph()
     adjacency = ops.Adjacency.from_edge_index(edge_index, nodes)
-    x, g = features()
+    x, g = features_and_gradient(graph()[1], CHANNELS)
     parameter = torch.ones((), requires_grad=True)
 
     def step() -> None:
@@ -48,7 +42,7 @@ def ours(aggregator: str) -> Step:
 def pyg(aggregator: str, compiled: bool) -> Step:
     edge_index, _, _ = graph()
     conv = GENConv(CHANNELS, CHANNELS, num_layers=1, **AGGREGATORS[aggregator])
-    x, g = features()
+    x, g = features_and_gradient(graph()[1], CHANNELS)
     parameter = next(conv.aggr_module.parameters())
 
     def aggregate(x: Tensor) -> Tensor:
@@ -71,7 +65,7 @@ def floor() -> Step:
         warnings.simplefilter("ignore")
         matrix = torch.sparse_coo_tensor(edge_index.flip(0), ones, (nodes, nodes)).to_sparse_csr()
         transpose = torch.sparse_coo_tensor(edge_index, ones, (nodes, nodes)).to_sparse_csr()
-    x = features()[0].detach()
+    x = features_and_gradient(graph()[1], CHANNELS)[0].detach()
 
     def step() -> None:
         for factor in (matrix, matrix, transpose, transpose):

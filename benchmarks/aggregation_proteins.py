@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GENConv
 
-from benchmarks.graphs import proteins_partition
+from benchmarks.graphs import features_and_gradient, proteins_partition
 from benchmarks.measure import Contestant, Step, memories, memory_asked, minimum_times, report
 from deepergcn import ops
 from deepergcn.nn import AffineEncoder
@@ -23,17 +23,11 @@ def graph() -> tuple[Tensor, Tensor, int]:
     return proteins_partition()
 
 
-def inputs() -> tuple[Tensor, Tensor]:
-    generator = torch.Generator().manual_seed(0)
-    x, g = (torch.randn(graph()[2], CHANNELS, generator=generator) for _ in range(2))
-    return x.requires_grad_(), g
-
-
 def ours(stacked: bool) -> Step:
     edge_index, raw, nodes = graph()
     adjacency = ops.Adjacency.from_edge_index(edge_index, nodes)
     encoders = nn.ModuleList([AffineEncoder(8, CHANNELS)] + [AffineEncoder(CHANNELS, CHANNELS)] * stacked)
-    x, g = inputs()
+    x, g = features_and_gradient(graph()[2], CHANNELS)
     beta = torch.ones((), requires_grad=True)
     learned = [x, beta, *encoders.parameters()]
 
@@ -50,7 +44,7 @@ def pyg(stacked: bool, compiled: bool) -> Step:
     edge_index, raw, _ = graph()
     encoders = nn.Sequential(nn.Linear(8, CHANNELS), *[nn.Linear(CHANNELS, CHANNELS)] * stacked)
     conv = GENConv(CHANNELS, CHANNELS, num_layers=1, aggr="softmax", learn_t=True)
-    x, g = inputs()
+    x, g = features_and_gradient(graph()[2], CHANNELS)
     learned = [x, *conv.aggr_module.parameters(), *encoders.parameters()]
 
     def aggregate(x: Tensor) -> Tensor:

@@ -43,7 +43,14 @@ def proteins_partition(edges: int = 790_000) -> tuple[Tensor, Tensor, int]:
     return torch.cat([one_way, one_way.flip(0)], dim=1), features.repeat(2, 1), nodes
 
 
+def features_and_gradient(nodes: int, channels: int) -> tuple[Tensor, Tensor]:
+    """Features of every vertex, which are learned, and a gradient of the same shape."""
+    generator = torch.Generator().manual_seed(0)
+    x, g = (torch.randn(nodes, channels, generator=generator) for _ in range(2))
+    return x.requires_grad_(), g
+
+
 def molecules() -> Dataset:
-    """ogbg-molhiv, or the solubility molecules that ship with a dependency."""
+    """ogbg-molhiv, or the solubility molecules that come with the package."""
     folder = data_folder("ogbg_molhiv")
     return load_dataset("solubility" if folder is None else folder)
