@@ -9,7 +9,7 @@ LOCK_VENV := build/lock-venv
 .PHONY: help install train test lint coverage hooks lock bench figures clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s%s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s%s\n", $$1, $$2 }' Makefile
 
 install: $(READY) ## install the package and its tools into .venv, every version as tested
 
