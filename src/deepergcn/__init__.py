@@ -10,7 +10,7 @@ from deepergcn.version import __version__
 if TYPE_CHECKING:
     from deepergcn import data, inference, nn, ops, recipes, report, runs, studies, training
     from deepergcn.inference.predictor import load
-    from deepergcn.nn.pyg.accelerate import accelerate
+    from deepergcn.nn.pyg.accelerate import accelerate, accelerated, deaccelerate
     from deepergcn.runs.callbacks import Callback
     from deepergcn.training.train import train
 
@@ -19,7 +19,9 @@ __all__ = [
     "InputError",
     "__version__",
     "accelerate",
+    "accelerated",
     "data",
+    "deaccelerate",
     "inference",
     "load",
     "nn",
@@ -36,6 +38,8 @@ __all__ = [
 _LAZY = {
     "Callback": "deepergcn.runs.callbacks",
     "accelerate": "deepergcn.nn.pyg.accelerate",
+    "accelerated": "deepergcn.nn.pyg.accelerate",
+    "deaccelerate": "deepergcn.nn.pyg.accelerate",
     "load": "deepergcn.inference.predictor",
     "train": "deepergcn.training.train",
 }

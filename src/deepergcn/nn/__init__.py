@@ -21,7 +21,7 @@ from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.nn.networks.paper import DyResGEN, PlainGCN, ResGCN, ResGCNPlus, ResGEN, num_parameters
 from deepergcn.nn.networks.registry import NETWORKS, network_class
 from deepergcn.nn.networks.rev_gen import RevGEN
-from deepergcn.nn.pyg.accelerate import Acceleration, accelerate
+from deepergcn.nn.pyg.accelerate import Acceleration, accelerate, accelerated, deaccelerate
 from deepergcn.nn.pyg.from_pyg import from_pyg
 from deepergcn.nn.reversible import RevBlock, reversible
 
@@ -65,6 +65,8 @@ __all__ = [
     "SpeciesNodeEncoder",
     "SumAggregation",
     "accelerate",
+    "accelerated",
+    "deaccelerate",
     "from_pyg",
     "network_class",
     "num_parameters",

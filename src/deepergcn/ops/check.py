@@ -24,7 +24,7 @@ def check_inputs(x: Tensor, adjacency: Adjacency, edge: EdgeTerm | Tensor | None
         raise InputError(f"x: expected {adjacency.num_sources} rows, one a source of the graph, got {x.shape[0]}")
     if x.device != adjacency.device:
         raise InputError(f"adjacency: expected it on {x.device} as x, got {adjacency.device}; move it with .to()")
-    if eps is not None and not (math.isfinite(eps) and eps >= 0):
+    if eps is not None and not 0 <= eps < math.inf:
         raise InputError(f"eps: expected a finite number >= 0, or None for messages as they are, got {eps}")
     if edge is None:
         return None
@@ -68,7 +68,7 @@ def check_parameter(name: str, value: Parameter, channels: int) -> None:
             )
         if _is_readable(value) and not _is_finite(value.detach()):
             raise InputError(f"{name}: expected finite values, got {value.detach().tolist()}")
-    elif not math.isfinite(value):
+    elif not abs(value) < math.inf:
         raise InputError(f"{name}: expected a finite number, got {value}")
 
 

@@ -1,7 +1,10 @@
 """One Adjacency for the same tensor, another as soon as anything about it changes."""
 
 import gc
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 import torch
 from torch.testing import assert_close
 
@@ -71,10 +74,73 @@ def test_many_views_of_one_tensor_do_not_pile_up() -> None:
     assert len(adjacency_cache._known[id(everything)]) <= ENTRIES
 
 
-def test_tensors_without_a_counter_are_built_each_time() -> None:
+def write_data(edge_index: torch.Tensor) -> None:
+    edge_index.data[1, 0] = 0
+
+
+def write_numpy(edge_index: torch.Tensor) -> None:
+    edge_index.numpy()[1, 0] = 0
+
+
+def write_view(edge_index: torch.Tensor) -> None:
+    edge_index[1].data[:1].fill_(0)
+
+
+def write_detached(edge_index: torch.Tensor) -> None:
+    edge_index.detach().untyped_storage()[24] = 0  # the first byte of edge_index[1, 0]
+
+
+def set_other(edge_index: torch.Tensor) -> None:
+    edge_index.set_(edges().flip(0))  # type: ignore[call-overload]
+
+
+def resize(edge_index: torch.Tensor) -> None:
+    edge_index.resize_(2, 1)
+
+
+@pytest.mark.parametrize("change", [write_data, write_numpy, write_view, write_detached, set_other, resize])
+def test_a_change_behind_the_version_counter_is_noticed(change: Callable[[torch.Tensor], None]) -> None:
+    edge_index = edges()
+    first = cached_adjacency(edge_index, 3, 3)
+    grouped = cached_grouping(edge_index[1], 3)
+    change(edge_index)
+    assert not torch.equal(edge_index, edges())
+    assert_close(cached_adjacency(edge_index, 3, 3).edge_index(), edge_index)
+    assert_close(cached_grouping(edge_index[1], 3).edge_index()[1], edge_index[1])
+    assert_close(first.edge_index(), edges())
+    assert_close(grouped.edge_index()[1], edges()[1])
+
+
+def test_tensors_without_a_counter_are_known_too() -> None:
     with torch.inference_mode():
         edge_index = edges()
         first = cached_adjacency(edge_index, 3, 3)
+        assert cached_adjacency(edge_index, 3, 3) is first
         edge_index[1, 0] = 0
         assert_close(cached_adjacency(edge_index, 3, 3).edge_index(), edge_index)
     assert_close(first.edge_index(), edges())
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr])
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
+def test_sparse_tensors_are_known_by_their_indices(layout: torch.layout) -> None:
+    dense = torch.tensor([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+    matrix = dense.to_sparse(layout=layout)
+    first = cached_adjacency(matrix, 3, 3)
+    assert cached_adjacency(matrix, 3, 3) is first
+    indices = matrix._indices()[1] if layout == torch.sparse_coo else matrix.col_indices()
+    indices.data[0] = 0
+    assert_close(cached_adjacency(matrix, 3, 3).source.long(), indices)
+
+
+def test_threads_that_share_a_graph() -> None:
+    edge_index = torch.randint(0, 50, (2, 400), generator=torch.Generator().manual_seed(0))
+    expected = cached_adjacency(edge_index.clone(), 50, 50).edge_index()
+
+    def use(number: int) -> bool:
+        part = edge_index[:, : 100 + number % 7]
+        cached_adjacency(part, 50, 50 + number % 3)
+        return torch.equal(cached_adjacency(edge_index, 50, 50).edge_index(), expected)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(use, range(100)))

@@ -1,7 +1,9 @@
 """The Adjacency of a tensor that was seen before: layers that are given the same ``edge_index`` share one."""
 
+import threading
 import weakref
 from collections.abc import Callable, Hashable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -9,14 +11,22 @@ from torch import Tensor
 from deepergcn.ops import Adjacency, as_adjacency
 
 ENTRIES = 4
-"""So many are kept for one piece of memory, which may have several views."""
+"""The number of entries kept for one tensor, which may have several views."""
 
-_known: dict[int, dict[Hashable, Adjacency]] = {}
-"""By the id of the tensor that owns the memory; what is known of a tensor goes when the tensor goes."""
+
+class _Entry(NamedTuple):
+    numbers: tuple[Tensor, ...]
+    adjacency: Adjacency
+
+
+_known: dict[int, dict[Hashable, _Entry]] = {}
+"""By the id of the tensor that owns the memory; an entry lives no longer than that tensor."""
+
+_lock = threading.Lock()
 
 
 def cached_adjacency(graph: Tensor | Adjacency, num_sources: int, num_targets: int) -> Adjacency:
-    """As ``as_adjacency``, but built only once for the same tensor."""
+    """As ``as_adjacency``, but built only once for the same tensor with the same content."""
     if isinstance(graph, Adjacency):
         return as_adjacency(graph, num_sources, num_targets)
     return _recall(graph, (num_sources, num_targets), lambda: as_adjacency(graph, num_sources, num_targets))
@@ -33,24 +43,40 @@ def cached_grouping(index: Tensor, num_groups: int) -> Adjacency:
 
 
 def _recall(tensor: Tensor, kind: Hashable, build: Callable[[], Adjacency]) -> Adjacency:
-    """What ``build`` made for this tensor before, if the tensor is unchanged since.
+    """What ``build`` made for this tensor before, if the tensor still holds the same numbers.
 
-    A tensor is known by its owner, its place in memory and the counter that every change in place raises. A change
-    behind torch's back, through a NumPy array that shares the memory, goes unnoticed.
+    The numbers themselves are compared with a copy: torch's version counter does not see a write through ``.data``,
+    a NumPy array or another process. The comparison takes a small part of the time of one layer.
     """
-    if torch.compiler.is_compiling() or type(tensor) is not Tensor or tensor.layout != torch.strided:
-        return build()
-    if tensor.is_inference():  # such a tensor has no counter
+    if torch.compiler.is_compiling() or tensor.device.type != "cpu":
         return build()
     owner = tensor if tensor._base is None else tensor._base
-    key = (kind, tensor._version, tensor.data_ptr(), tuple(tensor.shape), tensor.stride(), tensor.dtype)
-    if id(owner) not in _known:
-        _known[id(owner)] = {}
-        weakref.finalize(owner, _known.pop, id(owner), None)
-    entries = _known[id(owner)]
-    if key not in entries:
-        adjacency = build()
+    numbers = _numbers(tensor)
+    key = (kind, tensor.layout, *((n.storage_offset(), tuple(n.shape), n.stride()) for n in numbers))
+    with _lock:
+        entry = _known.get(id(owner), {}).get(key)
+    if entry is not None and all(map(torch.equal, entry.numbers, numbers)):
+        return entry.adjacency
+    copies = tuple(n.clone() for n in numbers)  # first, so that a change during the build is noticed next time
+    adjacency = build()
+    with _lock:
+        if id(owner) not in _known:
+            _known[id(owner)] = {}
+            weakref.finalize(owner, _known.pop, id(owner), None)
+        entries = _known[id(owner)]
+        entries.pop(key, None)
         while len(entries) >= ENTRIES:
-            entries.pop(next(iter(entries)), None)
-        entries[key] = adjacency
-    return entries[key]
+            entries.pop(next(iter(entries)))
+        entries[key] = _Entry(copies, adjacency)
+    return adjacency
+
+
+def _numbers(tensor: Tensor) -> tuple[Tensor, ...]:
+    """The integers that make the structure: the tensor itself, or the indices of a sparse one."""
+    if tensor.layout == torch.sparse_coo:
+        return (tensor._indices(),)
+    if tensor.layout == torch.sparse_csr:
+        return tensor.crow_indices(), tensor.col_indices()
+    if tensor.layout == torch.sparse_csc:
+        return tensor.ccol_indices(), tensor.row_indices()
+    return (tensor if type(tensor) is Tensor else tensor.as_subclass(Tensor),)

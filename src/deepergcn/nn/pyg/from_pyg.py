@@ -17,6 +17,7 @@ from deepergcn.nn.conv.message_norm import MessageNorm
 from deepergcn.nn.encoders.edges import AffineEncoder
 from deepergcn.nn.norms import NormName
 from deepergcn.nn.pyg.adjacency_cache import cached_grouping
+from deepergcn.nn.pyg.in_place import original_class
 from deepergcn.ops import Adjacency
 
 
@@ -80,10 +81,6 @@ _Done = dict[nn.Module, nn.Module]
 """What each module has become, so that one that stands in two places stays one."""
 
 
-ACCELERATED: dict[type, type] = {}
-"""PyG's class behind each of the classes that :func:`accelerate` gives to modules, which adds them here."""
-
-
 def _convert(module: nn.Module, path: str, done: _Done) -> nn.Module:
     if module not in done:
         done[module] = _converted(module, path, done)
@@ -93,18 +90,13 @@ def _convert(module: nn.Module, path: str, done: _Done) -> nn.Module:
 def _converted(module: nn.Module, path: str, done: _Done) -> nn.Module:
     for theirs, convert in _CONVERTERS.items():
         if isinstance(module, theirs):
-            if _original(module) is not theirs:
+            if original_class(module) is not theirs:
                 raise InputError(f"{path}: {type(module).__name__} changes {theirs.__name__} and has no equal here")
             return convert(module, path, done).train(module.training)
     for name, child in module._modules.items():
         if child is not None:
             module._modules[name] = _convert(child, f"{path}.{name}", done)
     return module
-
-
-def _original(module: nn.Module) -> type:
-    """The module's class, or the one that it had before :func:`accelerate`."""
-    return ACCELERATED.get(type(module), type(module))
 
 
 def _gen_conv(theirs: Any, path: str, done: _Done) -> nn.Module:
@@ -200,10 +192,10 @@ def _aggregation(theirs: Any, path: str, done: _Done) -> IndexedAggregation:
             ours = aggregators.PowerMeanAggregation(learn_p=theirs.learn, channels=_channels(theirs))
             ours.p = _scalar(theirs.p)
         case _:
-            if _original(theirs) not in _PLAIN:
+            if original_class(theirs) not in _PLAIN:
                 known = ", ".join(cls.__name__ for cls in (pyg.SoftmaxAggregation, pyg.PowerMeanAggregation, *_PLAIN))
                 raise InputError(f"{path}: expected one aggregator of {known}, got {theirs}")
-            ours = _PLAIN[_original(theirs)]()
+            ours = _PLAIN[original_class(theirs)]()
     return IndexedAggregation(ours)
 
 

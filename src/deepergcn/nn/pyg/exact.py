@@ -1,0 +1,64 @@
+"""What the fast path recognises: modules exactly as PyG defines them, run as PyTorch runs a program by default.
+
+Every function here errs on one side: what it does not know goes PyG's way.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd import forward_ad
+from torch.nn.modules import module as torch_module
+
+_HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
+
+_FLOATS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
+
+
+class Definition:
+    """Methods of a class as they were when this package was imported."""
+
+    def __init__(self, cls: type, *names: str) -> None:
+        self.cls = cls
+        self.methods = {name: getattr(cls, name) for name in names}
+
+    def why_not(self, module: nn.Module) -> str | None:
+        """Why ``module`` may do something else than its class was written to do; None where it does not."""
+        for name, method in self.methods.items():
+            if name in module.__dict__ or getattr(self.cls, name) is not method:
+                return f"its {name} was replaced"
+        return None
+
+
+def has_hooks(module: nn.Module) -> bool:
+    """Whether hooks wait for a call of ``module``, such as those of weight normalization and of lazy widths."""
+    own = module.__dict__
+    return any(own[hooks] for hooks in _HOOKS)
+
+
+def runs_plainly() -> bool:
+    """Whether nothing watches or transforms what modules compute, other than autograd and torch.compile.
+
+    PyG's way is taken under torch.export, ONNX export and traces, whose results must run without this package, under
+    torch.func and forward-mode differentiation, under dispatch modes, and with hooks on every module of the process.
+    """
+    if torch.compiler.is_compiling():
+        return not torch.compiler.is_exporting()
+    return not (
+        torch.jit.is_tracing()  # type: ignore[attr-defined,no-untyped-call]
+        or torch._C._len_torch_dispatch_stack()
+        or torch._C._functorch.peek_interpreter_stack() is not None
+        or forward_ad._current_level >= 0
+        or torch_module._has_any_global_hook()
+    )
+
+
+def is_usual(tensor: Any) -> bool:
+    """A tensor that the CPU kernels may read: strided floating-point numbers, and no subclass that means something."""
+    if not isinstance(tensor, Tensor) or tensor.dtype not in _FLOATS or tensor.layout != torch.strided:
+        return False
+    return tensor.device.type == "cpu" and (torch.compiler.is_compiling() or type(tensor) in (Tensor, nn.Parameter))
+
+
+def is_number(value: Any) -> bool:
+    return type(value) in (int, float)

@@ -1,0 +1,63 @@
+"""What an accelerated module is: an object of a subclass that its user cannot tell from PyG's own class.
+
+The subclass has the name of PyG's class, so that ``repr`` and error messages stay. A copy is accelerated too. A pickle
+holds PyG's own class: it loads where this package is not installed, and is accelerated again by ``accelerate``.
+"""
+
+import copy
+import copyreg
+import types
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+from torch import nn
+
+
+class InPlace(nn.Module):
+    """Copying and pickling of a module whose class was changed in place."""
+
+    original: ClassVar[type[nn.Module]]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        twin = type(self).__new__(type(self))
+        memo[id(self)] = twin
+        twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return twin
+
+    def __copy__(self) -> Self:
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return copyreg._reconstructor, (self.original, object, None), self.__dict__  # type: ignore[attr-defined]
+
+
+def original_class(module: nn.Module) -> type:
+    """PyG's class of a module, accelerated or not."""
+    return module.original if isinstance(module, InPlace) else type(module)
+
+
+def stands_for(original: type) -> Callable[[Any], Any]:
+    """Give a subclass of ``original`` its name."""
+
+    def decorate(cls: Any) -> Any:
+        cls.original = original
+        cls.__name__, cls.__qualname__, cls.__module__ = original.__name__, original.__qualname__, original.__module__
+        cls.__doc__ = original.__doc__
+        return cls
+
+    return decorate
+
+
+def renamed(function: Any, name: str) -> Any:
+    """A copy of a function under another name: TorchScript knows the methods of a class by their own names."""
+    twin = types.FunctionType(
+        function.__code__, function.__globals__, name, function.__defaults__, function.__closure__
+    )
+    twin.__kwdefaults__, twin.__annotations__, twin.__module__ = (
+        function.__kwdefaults__,
+        function.__annotations__,
+        function.__module__,
+    )
+    return twin
