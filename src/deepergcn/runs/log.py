@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from deepergcn.data.storage.files import write_text
+from deepergcn.errors import InputError
 from deepergcn.nn.networks.graph_network import GraphNetwork
-from deepergcn.runs.run import DYNAMIC_COLUMNS, METRIC_COLUMNS, Row
+from deepergcn.runs.run import DYNAMIC_COLUMNS, METRIC_COLUMNS, Row, read_rows
 from deepergcn.runs.state import Scores
 
 
@@ -51,8 +52,15 @@ class RunLog:
 
 
 def _kept(path: Path, columns: tuple[str, ...], epoch: int) -> str:
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)[1:] if path.exists() else []
-    return "".join([",".join(columns) + "\n", *(line for line in lines if int(line.partition(",")[0]) <= epoch)])
+    """The lines of a csv file of a run up to an epoch, as they were written; a damaged file is an error."""
+    header = ",".join(columns) + "\n"
+    if not path.exists():
+        return header
+    rows = read_rows(path, columns)
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)[1:]
+    if len(lines) != len(rows) or any(row["epoch"] is None for row in rows):
+        raise InputError(f"{path}: is damaged; expected a row of {len(columns)} numbers in every line, the epoch first")
+    return header + "".join(line for line, row in zip(lines, rows, strict=True) if (row["epoch"] or 0) <= epoch)
 
 
 def _line(values: Iterable[float | None]) -> str:

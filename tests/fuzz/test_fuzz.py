@@ -1,0 +1,18 @@
+"""A sample of the hostile inputs; ``python -m tests.fuzz`` goes on for as long as one likes."""
+
+import pytest
+
+from tests.fuzz.__main__ import attack
+from tests.fuzz.cases import KEYS
+
+
+def test_hostile_inputs_end_in_a_success_or_a_clean_error() -> None:
+    said: list[str] = []
+    counts = attack(0, cases=80, new_process=40, tell=said.append)
+    if counts.verdicts["other"]:
+        pytest.fail("\n".join([*said, str(counts)]))
+    assert counts.verdicts["clean error"] > counts.verdicts["success"] > 0
+
+
+def test_every_key_of_a_recipe_is_attacked() -> None:
+    assert {"model.num_layers", "data.inputs.task.outputs", "training.epochs", "published.score"} <= set(KEYS)
