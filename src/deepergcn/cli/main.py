@@ -5,6 +5,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from deepergcn.cli import datasets
+from deepergcn.cli.card import card
 from deepergcn.cli.embed import embed
 from deepergcn.cli.evaluate import evaluate
 from deepergcn.cli.predict import predict
@@ -23,7 +24,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.add_typer(datasets.app, name="datasets")
-for command in (train, recipes, evaluate, predict, embed, reproduce, report):
+for command in (train, recipes, evaluate, predict, embed, reproduce, report, card):
     app.command()(command)
 
 

@@ -24,7 +24,7 @@ _BATCH_SIZE = 256  # graphs at a time, at least: what is seen together changes n
 
 
 def load(run: str | Path) -> "Predictor":
-    """The trained network of a run directory, or of a file ``model.safetensors`` alone.
+    """The trained network of a run directory, of a folder with ``model.safetensors``, or of that file alone.
 
     Example::
 
@@ -38,7 +38,8 @@ def load(run: str | Path) -> "Predictor":
             raise InputError(
                 f"{path}: holds the runs of several seeds; expected one of them, such as {path / several[0]}"
             )
-        path = Run.open(path).model_file
+        alone = (path / "model.safetensors").is_file() and not (path / "run.json").exists()
+        path = path / "model.safetensors" if alone else Run.open(path).model_file
         if not path.is_file():
             raise InputError(f"{path}: is not there yet; expected a run that has finished its first epoch")
     elif not path.exists():

@@ -1,0 +1,24 @@
+"""``deepergcn card``: a model card beside the weights, ready to upload."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def card(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory that training has finished.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="A new folder for the card and a copy of the model; the run directory if none."),
+    ] = None,
+    licence: Annotated[
+        str | None, typer.Option("--license", help="Licence of the weights, such as mit or cc-by-4.0.")
+    ] = None,
+    intended_use: Annotated[str | None, typer.Option("--intended-use", help="What the model is for.")] = None,
+) -> None:
+    """Write a model card (README.md with Hugging Face front matter) for a finished run."""
+    from deepergcn.report.card import write_card
+    from deepergcn.runs.run import Run
+
+    typer.echo(str(write_card(Run.open(run), out, licence=licence, intended_use=intended_use)))

@@ -1,0 +1,130 @@
+"""The model card of a run: a README.md beside ``model.safetensors``, so that the folder is ready to upload.
+
+The front matter is that of the Hugging Face Hub (``library_name``, ``tags``, ``model-index``).
+"""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from deepergcn.data.storage.files import write_bytes, write_text
+from deepergcn.errors import InputError
+from deepergcn.recipes.load import dump_recipe
+from deepergcn.runs.run import Run, Summary
+
+_KINDS = {"graph": "graph-level", "node": "node-level"}
+
+
+def write_card(
+    run: Run, out: Path | None = None, *, licence: str | None = None, intended_use: str | None = None
+) -> Path:
+    """Write the card of a finished run.
+
+    Args:
+        run: a run that has ended.
+        out: a new or empty folder, which gets a copy of ``model.safetensors`` too; the run directory by default.
+        licence: an identifier such as ``mit``; the card says that none is given otherwise.
+        intended_use: a sentence on what the model is for.
+    """
+    summary = run.summary()
+    if summary is None or not run.model_file.is_file():
+        raise InputError(f"{run.path}: has not ended; expected a finished run for a model card")
+    folder = run.path if out is None else out
+    if out is not None:
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise InputError(f"{out}: exists and is not an empty folder; expected a new one for the card")
+        out.mkdir(parents=True, exist_ok=True)
+        write_bytes(out / "model.safetensors", run.model_file.read_bytes())
+    path = folder / "README.md"
+    write_text(path, card(run, summary, licence=licence, intended_use=intended_use))
+    return path
+
+
+def card(run: Run, summary: Summary, *, licence: str | None = None, intended_use: str | None = None) -> str:
+    """The text of the card: front matter, scores, data, recipe, use and limits."""
+    front = yaml.safe_dump(_front_matter(run, summary, licence), sort_keys=False, allow_unicode=True)
+    return f"---\n{front}---\n\n{_body(run, summary, licence, intended_use)}"
+
+
+def _front_matter(run: Run, summary: Summary, licence: str | None) -> dict[str, Any]:
+    task = run.info.inputs.task
+    scores = {"test": summary.test_score, "valid": summary.valid_score}
+    results = [
+        {
+            "task": {"type": "graph-ml", "name": f"{_KINDS[task.level]} {task.kind}"},
+            "dataset": {"name": run.info.dataset, "type": run.info.dataset, "split": part},
+            "metrics": [{"type": summary.metric, "value": score}],
+        }
+        for part, score in scores.items()
+        if score is not None
+    ]
+    return {
+        "library_name": "deepergcn",
+        "pipeline_tag": "graph-ml",
+        "tags": ["graph-neural-network", "deepergcn", run.recipe.model.network],
+        **({} if licence is None else {"license": licence}),
+        "metrics": [summary.metric],
+        "model-index": [{"name": run.recipe.name, "results": results}],
+    }
+
+
+def _body(run: Run, summary: Summary, licence: str | None, intended_use: str | None) -> str:
+    info, model = run.info, run.recipe.model
+    task = info.inputs.task
+    rows = [
+        ("Network", f"{model.network}, {model.num_layers} layers, {model.hidden_channels} channels"),
+        ("Parameters", f"{info.parameters:,}"),
+        ("Task", f"{_KINDS[task.level]} {task.kind}, {task.outputs} output{'s' if task.outputs > 1 else ''}"),
+        ("Outputs", ", ".join(info.label_names[:20]) + (", ..." if len(info.label_names) > 20 else "")),
+        ("Dataset", info.dataset),
+        ("Digest of the data", f"`{info.digest}`"),
+        ("Seed", str(info.seed)),
+        ("Epoch", f"{summary.best_epoch} of {summary.epochs}, the best by validation"),
+        ("Licence", licence or "not stated"),
+    ]
+    table = "".join(f"| {name} | {value} |\n" for name, value in rows if value)
+    scores = "".join(
+        f"| {part} | {'not scored' if score is None else f'{score:.4f}'} |\n"
+        for part, score in (
+            ("train", summary.train_score),
+            ("valid", summary.valid_score),
+            ("test", summary.test_score),
+        )
+    )
+    use = intended_use or "Not stated by its author."
+    return f"""# {run.recipe.name}
+
+{run.recipe.summary}
+
+|  |  |
+|---|---|
+{table}
+## Scores ({summary.metric})
+
+| part | score |
+|---|---|
+{scores}
+The epoch was chosen by the validation score; scores are of one seed.
+
+## Use
+
+```python
+import deepergcn
+
+model = deepergcn.load("path/to/this/folder")
+model.predict("input.csv").columns()
+```
+
+`deepergcn predict FOLDER input.csv --output predictions.csv` does the same on the command line.
+
+**Intended use.** {use}
+
+**Limits.** The scores hold for data drawn like the test part of the dataset above. Predictions on other data were not
+evaluated. Probabilities are those of the training loss and were not calibrated afterwards.
+
+## Recipe
+
+```yaml
+{dump_recipe(run.recipe)}```
+"""
