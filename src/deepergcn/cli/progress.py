@@ -1,6 +1,6 @@
 """The display of a run in progress: a progress bar on a terminal, one line per epoch elsewhere."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -9,6 +9,7 @@ from rich import progress as rich
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from deepergcn.data.progress import ProgressHook
 from deepergcn.runs.callbacks import Callback
 from deepergcn.runs.run import Row, Run
 from deepergcn.runs.state import Progress
@@ -87,7 +88,7 @@ def run_display() -> EpochLines:
 
 
 @contextmanager
-def molecule_bar() -> Iterator[Callable[[int, int], None] | None]:
+def molecule_bar() -> Iterator[ProgressHook | None]:
     """A progress bar for reading molecules, removed afterwards; None where standard error is not a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:

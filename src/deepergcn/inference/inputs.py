@@ -9,11 +9,12 @@ from torch import Tensor
 
 from deepergcn.categories import ATOM_SIZES
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.molecules.parse import Progress, parse_molecules
+from deepergcn.data.molecules.parse import parse_molecules
 from deepergcn.data.molecules.read import molecule_dataset, read_molecules_to_predict
 from deepergcn.data.molecules.rows import MOLECULE_NAMES, open_rows
 from deepergcn.data.molecules.sdf import SDF_NAMES
 from deepergcn.data.molecules.skipped import Skipped
+from deepergcn.data.progress import ProgressHook
 from deepergcn.data.provenance import MoleculeProvenance, TableProvenance
 from deepergcn.data.storage.digest import text_digest
 from deepergcn.data.tables.labels import missing_labels
@@ -52,7 +53,7 @@ def read_rows_to_predict(
     smiles_column: str | None = None,
     id_column: str | None = None,
     skipped_file: str | Path | None = None,
-    progress: Progress | None = None,
+    progress: ProgressHook | None = None,
 ) -> Rows:
     """The rows of a file of molecules, a list of SMILES, tables of nodes and edges, or any other dataset."""
     task = info.inputs.task.task()
@@ -116,7 +117,7 @@ def _molecules(
     smiles_column: str | None,
     id_column: str | None,
     skipped_file: str | Path | None,
-    progress: Progress | None,
+    progress: ProgressHook | None,
 ) -> Rows:
     dataset = read_molecules_to_predict(
         path,

@@ -127,7 +127,7 @@ def probabilities(task: Task, outputs: Tensor) -> Tensor:
     return outputs if task.kind == "regression" else outputs.sigmoid()
 
 
-def spread(values: Tensor, positions: Tensor, rows: int) -> Floats:
+def at_rows(values: Tensor, positions: Tensor, rows: int) -> Floats:
     """The values [items, width] of the items at these rows, and NaN in all others."""
     out = torch.full((rows, values.shape[1]), torch.nan)
     out[positions] = values.float()

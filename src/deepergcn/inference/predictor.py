@@ -6,11 +6,11 @@ from pathlib import Path
 from torch import Tensor
 
 from deepergcn.data.dataset import PARTS, Dataset
-from deepergcn.data.molecules.parse import Progress
+from deepergcn.data.progress import ProgressHook
 from deepergcn.data.provenance import label_schema
 from deepergcn.errors import InputError
 from deepergcn.inference.inputs import Rows, read_rows_to_predict
-from deepergcn.inference.predictions import Embeddings, Predictions, probabilities, spread
+from deepergcn.inference.predictions import Embeddings, Predictions, at_rows, probabilities
 from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.runs.dataset import load_data
 from deepergcn.runs.model_file import TrainedModel, load_model
@@ -72,7 +72,7 @@ class Predictor:
         smiles_column: str | None = None,
         id_column: str | None = None,
         skipped_file: str | Path | None = None,
-        progress: Progress | None = None,
+        progress: ProgressHook | None = None,
     ) -> Predictions:
         """A prediction for every row.
 
@@ -91,7 +91,7 @@ class Predictor:
             self._output_names(),
             self._classes(),
             rows.ids,
-            spread(values, rows.positions, len(rows.ids)),
+            at_rows(values, rows.positions, len(rows.ids)),
             rows.skipped,
         )
 
@@ -103,12 +103,12 @@ class Predictor:
         smiles_column: str | None = None,
         id_column: str | None = None,
         skipped_file: str | Path | None = None,
-        progress: Progress | None = None,
+        progress: ProgressHook | None = None,
     ) -> Embeddings:
         """The features of every row's node or graph before the head; the arguments are those of :meth:`predict`."""
         rows = self._rows(data, edges, smiles_column, id_column, skipped_file, progress)
         values = self._run(rows.dataset, self.network.embed)
-        return Embeddings(rows.ids, spread(values, rows.positions, len(rows.ids)), rows.skipped)
+        return Embeddings(rows.ids, at_rows(values, rows.positions, len(rows.ids)), rows.skipped)
 
     def evaluate(self, parts: Sequence[str] = PARTS) -> dict[str, float | None]:
         """The score of each part of the dataset that the network was trained on; None where there is no label."""
@@ -131,7 +131,7 @@ class Predictor:
         smiles_column: str | None,
         id_column: str | None,
         skipped_file: str | Path | None,
-        progress: Progress | None,
+        progress: ProgressHook | None,
     ) -> Rows:
         return read_rows_to_predict(
             data,

@@ -12,6 +12,7 @@ from deepergcn.errors import InputError
 from deepergcn.recipes.load import load_recipe
 from deepergcn.recipes.schema import Recipe
 from deepergcn.report.study import CellRun, Row
+from deepergcn.runs.dataset import absolute
 from deepergcn.runs.run import Run
 from deepergcn.studies.schema import Setting, StudyColumn, StudyDefinition, depth_row
 
@@ -41,7 +42,8 @@ class Cell:
     @cached_property
     def recipe(self) -> Recipe:
         """The resolved recipe."""
-        return load_recipe(self.source.recipe, self.settings)
+        recipe = load_recipe(self.source.recipe, self.settings)
+        return recipe.model_copy(update={"data": absolute(recipe.data)})
 
     @property
     def settings(self) -> tuple[str, ...]:

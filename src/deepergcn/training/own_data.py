@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from deepergcn.data.dataset import PARTS, Dataset
-from deepergcn.data.molecules.parse import Progress
 from deepergcn.data.molecules.read import MoleculeSplit, read_molecules
 from deepergcn.data.molecules.rows import check_molecule_file, open_rows
+from deepergcn.data.progress import ProgressHook
 from deepergcn.data.split import part_names
 from deepergcn.data.tables.columns import Columns, errors_in, read_columns
 from deepergcn.data.tables.features import MOST_CATEGORIES
@@ -60,7 +60,7 @@ def own_molecules(
     split: str | None = None,
     strict: bool = False,
     root: str | Path | None = None,
-    progress: Progress | None = None,
+    progress: ProgressHook | None = None,
 ) -> OwnData:
     """The settings that turn the recipe ``own-molecules`` into one for this file, and the dataset in it.
 

@@ -3,7 +3,7 @@
 import contextlib
 import re
 import warnings
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,12 +16,11 @@ from rdkit.Chem.rdchem import Mol
 from deepergcn.data.molecules.featurize import MoleculeGraphs, featurize
 from deepergcn.data.molecules.scaffold import murcko_scaffold
 from deepergcn.data.molecules.skipped import Skipped
+from deepergcn.data.progress import ProgressHook
 from deepergcn.errors import InputError
 
 Form = Literal["smiles", "molblock"]
 """How a molecule is written: as SMILES, or as a record of an SDF file."""
-Progress = Callable[[int, int], None]
-"""Called with the number of molecules done and of all."""
 
 _MOST_ATOMS = 100_000
 _MOST_RING_ATOMS, _MOST_RINGS = 5_000, 500  # in a molecule with rings: RDKit's time and memory grow with their cube
@@ -55,7 +54,7 @@ def parse_molecules(
     scaffolds: bool = False,
     strict: bool = False,
     workers: int | None = None,
-    progress: Progress | None = None,
+    progress: ProgressHook | None = None,
 ) -> ParsedMolecules:
     """Read and featurize molecules in ``workers`` processes (all cores when not given).
 

@@ -14,9 +14,10 @@ from torch import Tensor
 from deepergcn.categories import ATOM_SIZES, BOND_SIZES
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.molecules.featurize import MoleculeGraphs
-from deepergcn.data.molecules.parse import ParsedMolecules, Progress
+from deepergcn.data.molecules.parse import ParsedMolecules
 from deepergcn.data.molecules.rows import MoleculeRows, check_molecule_file, open_rows, parse_rows
 from deepergcn.data.molecules.skipped import write_skipped
+from deepergcn.data.progress import ProgressHook
 from deepergcn.data.provenance import MoleculeProvenance
 from deepergcn.data.split import FRACTIONS, check_split, column_split, part_names, random_split, scaffold_split
 from deepergcn.data.storage.cache import cache_file, cached
@@ -50,7 +51,7 @@ def read_molecules(
     skipped_file: str | Path | None = None,
     root: str | Path | None = None,
     workers: int | None = None,
-    progress: Progress | None = None,
+    progress: ProgressHook | None = None,
 ) -> Dataset:
     """A dataset of molecules from a file ``.csv``, ``.csv.gz``, ``.parquet``, ``.sdf`` or ``.sdf.gz``.
 
@@ -129,7 +130,7 @@ def read_molecules_to_predict(
     strict: bool = False,
     skipped_file: str | Path | None = None,
     workers: int | None = None,
-    progress: Progress | None = None,
+    progress: ProgressHook | None = None,
 ) -> Dataset:
     """The molecules of a file in the order of its rows, without labels and all in the part ``test``.
 

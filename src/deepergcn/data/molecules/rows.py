@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from deepergcn.data.molecules.parse import Form, ParsedMolecules, Progress, molecule_title, parse_molecules
+from deepergcn.data.molecules.parse import Form, ParsedMolecules, molecule_title, parse_molecules
 from deepergcn.data.molecules.sdf import SDF_NAMES, TITLE, read_sdf
 from deepergcn.data.molecules.skipped import Skipped
+from deepergcn.data.progress import ProgressHook
 from deepergcn.data.storage.source_files import check_file
 from deepergcn.data.tables.columns import CSV_NAMES, PARQUET_NAMES, Columns, errors_in, read_columns
 from deepergcn.data.tables.labels import LabelSchema
@@ -78,7 +79,7 @@ def parse_rows(
     scaffolds: bool,
     strict: bool,
     workers: int | None,
-    progress: Progress | None,
+    progress: ProgressHook | None,
 ) -> ParsedMolecules:
     """The molecules of the rows. A row whose label is no number in a regression cannot be read either."""
     path, skipped = rows.table.path, _without_number(rows, schema)

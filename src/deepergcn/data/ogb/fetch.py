@@ -4,16 +4,17 @@ import json
 from pathlib import Path
 
 from deepergcn.data.ogb.known import Known
+from deepergcn.data.progress import ProgressHook
 from deepergcn.data.storage.archive import extract
 from deepergcn.data.storage.digest import file_digests
-from deepergcn.data.storage.download import NoAnswerError, Progress, download
+from deepergcn.data.storage.download import NoAnswerError, download
 from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
 
 _FOLDERS = ("raw", "split", "mapping")
 
 
-def fetch(known: Known, root: Path, progress: Progress | None = None) -> Path:
+def fetch(known: Known, root: Path, progress: ProgressHook | None = None) -> Path:
     """The folder of the dataset under ``root``, downloaded if it is not there, and verified either way.
 
     The files must have the published digests. Where none are published, those of the first time are recorded under

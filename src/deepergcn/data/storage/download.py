@@ -6,16 +6,13 @@ import shutil
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from deepergcn.data.progress import ProgressHook
 from deepergcn.errors import InputError
 from deepergcn.version import __version__
-
-Progress = Callable[[int, int | None], None]
-"""Called with the bytes that are there and with those of the whole file, where the server says."""
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _CHUNK = 1 << 20
@@ -32,7 +29,7 @@ class _BrokenTransferError(Exception):
 def download(
     url: str,
     path: Path,
-    progress: Progress | None = None,
+    progress: ProgressHook | None = None,
     *,
     attempts: int = 5,
     pause: float = 1.0,
@@ -78,7 +75,7 @@ def download(
     raise InputError(f"{url}: {reason}; what has arrived is kept, and running this again goes on from there")
 
 
-def _transfer(url: str, part: Path, progress: Progress | None, timeout: float, most_bytes: int) -> None:
+def _transfer(url: str, part: Path, progress: ProgressHook | None, timeout: float, most_bytes: int) -> None:
     """One attempt, from where the last one broke off."""
     tag = _tag_file(part).read_text() if _tag_file(part).is_file() else ""
     have = part.stat().st_size if part.is_file() and tag else 0
@@ -133,7 +130,9 @@ def _extent(answer: Any, have: int) -> tuple[int, int | None]:
     return 0, int(length) if re.fullmatch(r"[0-9]{1,18}", length) else None
 
 
-def _copy(answer: Any, part: Path, start: int, total: int | None, progress: Progress | None, most_bytes: int) -> int:
+def _copy(
+    answer: Any, part: Path, start: int, total: int | None, progress: ProgressHook | None, most_bytes: int
+) -> int:
     done = start
     try:
         with part.open("r+b" if start else "wb") as file:
