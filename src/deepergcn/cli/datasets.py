@@ -7,11 +7,11 @@ import typer
 
 from deepergcn.cli.table import print_table
 
-app = typer.Typer(help="List the datasets, or get one.", invoke_without_command=True)
+app = typer.Typer(help="List the datasets, or download one.", invoke_without_command=True)
 
 Root = Annotated[
     Path | None,
-    typer.Option("--root", help="The folder for data; else $DEEPERGCN_DATA, else the user's cache folder."),
+    typer.Option("--root", help="Folder for data. Default: $DEEPERGCN_DATA, or the user's cache folder."),
 ]
 
 

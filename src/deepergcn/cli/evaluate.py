@@ -10,11 +10,11 @@ from deepergcn.cli.options import RunArgument
 def evaluate(
     run: RunArgument,
     split: Annotated[
-        list[str] | None, typer.Option("--split", help="train, valid or test; may be given again. All without it.")
+        list[str] | None, typer.Option("--split", help="train, valid or test; may be repeated. Default: all three.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON.")] = False,
 ) -> None:
-    """Score a trained network, on any part of its dataset."""
+    """Evaluate a trained network on the parts of its dataset."""
     from deepergcn.data.dataset import PARTS
     from deepergcn.inference.predictor import load
 

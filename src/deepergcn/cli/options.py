@@ -13,13 +13,13 @@ InputArgument = Annotated[
         help="A file of molecules (CSV, parquet, SDF), a table of nodes, or a folder or dataset's name.",
     ),
 ]
-EdgesOption = Annotated[Path | None, typer.Option("--edges", help="The table of edges that goes with one of nodes.")]
+EdgesOption = Annotated[Path | None, typer.Option("--edges", help="Table of edges that belongs to a table of nodes.")]
 SmilesColumnOption = Annotated[
-    str | None, typer.Option("--smiles-column", help="The column of SMILES, if not that of training.")
+    str | None, typer.Option("--smiles-column", help="Column of SMILES. Default: that of training.")
 ]
 IdColumnOption = Annotated[
-    str | None, typer.Option("--id-column", help="The column of ids for molecules, if not the molecules themselves.")
+    str | None, typer.Option("--id-column", help="Column of ids of the molecules. Default: the molecules themselves.")
 ]
 SkippedOption = Annotated[
-    Path | None, typer.Option("--skipped", help="List the rows that cannot be read, with the reason, in this CSV file.")
+    Path | None, typer.Option("--skipped", help="CSV file to list the rows that cannot be read, with the reason.")
 ]

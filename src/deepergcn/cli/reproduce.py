@@ -85,7 +85,7 @@ def _run(plan: "Plan", jobs: int) -> None:
         with study_progress(todo) as shown:
             table = run_plan(plan, jobs, watcher=shown.changed, look=shown.look)
     except Stopped as stopped:
-        typer.echo("stopped; all is saved, and the same command goes on", err=True)
+        typer.echo("stopped; the state is saved, and the same command resumes", err=True)
         raise typer.Exit(128 + stopped.number) from None
     asked = {(cell.row.name, cell.column.name, cell.seed) for cell in plan.cells}
     failed = [run for run in table.runs if run.state == "failed" and run.key in asked]

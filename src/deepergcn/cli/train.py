@@ -21,27 +21,30 @@ _OWN = "Your own data"
 
 def train(
     recipe: Annotated[
-        Text, typer.Argument(metavar="RECIPE", help="A recipe's name or YAML file; solubility if none.")
+        Text, typer.Argument(metavar="RECIPE", help="Name or YAML file of a recipe. Default: solubility.")
     ] = None,
-    data: Annotated[Text, typer.Option("--data", help="The dataset instead of the recipe's: a name or a path.")] = None,
+    data: Annotated[Text, typer.Option("--data", help="Dataset to use instead of the recipe's: name or path.")] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting, as model.num_layers=14.")
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting, e.g. model.num_layers=14.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", help="Of weights, shuffling, dropout and partitions; 0 if none.", min=0)
+        int | None,
+        typer.Option("--seed", help="Seed of weights, shuffling, dropout and partitions. Default: 0.", min=0),
     ] = None,
     runs: Annotated[
         int | None, typer.Option("--runs", help="Train this number of seeds; give mean and deviation.", min=1)
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="The run directory; runs/RECIPE, with a number if taken.")
+        Path | None, typer.Option("--out", help="Run directory. Default: runs/RECIPE, numbered if it exists.")
     ] = None,
-    epochs: Annotated[int | None, typer.Option("--epochs", help="Instead of the recipe's.", min=1)] = None,
+    epochs: Annotated[
+        int | None, typer.Option("--epochs", help="Number of epochs, instead of the recipe's.", min=1)
+    ] = None,
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="Go on with the run or seeds in --out, or with the newest of the recipe."),
+        typer.Option("--resume", help="Resume the run or seeds in --out, or the newest of the recipe."),
     ] = False,
-    precision: Annotated[Text, typer.Option("--precision", help="32 or bf16.")] = None,
+    precision: Annotated[Text, typer.Option("--precision", help="Precision of the computation: 32 or bf16.")] = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write TensorBoard events too.")] = False,
     devices: Annotated[
         int, typer.Option("--devices", help="The number of GPUs, or of processes without one.", min=1)
@@ -133,7 +136,7 @@ def train(
 
 
 def _refuse(options: dict[str, Any], why: str) -> None:
-    """Say which of the options was given for nothing."""
+    """Refuse the first of these options that was given."""
     name = next((name for name, value in options.items() if value), None)
     if name is not None:
         raise InputError(f"{name}: {why}")

@@ -92,7 +92,7 @@ def load_dataset(name_or_path: str | Path, root: str | Path | None = None, **opt
         name_or_path: A name that ``deepergcn datasets`` lists, or a path. A name comes first; write ``./name``
             for a folder that is called the same.
         root: The folder for data and caches; see :func:`deepergcn.data.storage.folders.data_root`.
-        options: What the loader takes besides, such as ``symmetric`` for a folder in OGB's layout.
+        options: Further options of the loader, such as ``symmetric`` for a folder in OGB's layout.
 
     Example:
         >>> dataset = load_dataset("solubility")

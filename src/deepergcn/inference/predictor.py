@@ -1,4 +1,4 @@
-"""A trained network at work: evaluate, predict and embed, with nothing to be said again that training was told."""
+"""A trained network that reads files as in training: evaluate, predict and embed."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -79,10 +79,10 @@ class Predictor:
         Args:
             data: What to predict; see :data:`Input`.
             edges: The table of edges, where ``data`` is a table of nodes.
-            smiles_column: The column of SMILES; that of training where not given.
-            id_column: The column of names for the molecules; their SMILES (titles in an SDF) where not given.
-            skipped_file: Where to list the rows that cannot be read, as CSV.
-            progress: Called with the number of molecules read and of all, where a file of them is read.
+            smiles_column: The column of SMILES; that of training if None.
+            id_column: The column of names for the molecules; their SMILES (titles in an SDF) if None.
+            skipped_file: The CSV file to list the rows in that cannot be read.
+            progress: Called with the number of molecules read and their total number.
         """
         rows = self._rows(data, edges, smiles_column, id_column, skipped_file, progress)
         values = probabilities(self.task, self._run(rows.dataset, self.network))

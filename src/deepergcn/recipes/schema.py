@@ -1,4 +1,4 @@
-"""The schema of a recipe: every key, what it may be, and what it is when it is not given."""
+"""The schema of a recipe: every key, its type and its default."""
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
@@ -32,7 +32,7 @@ Width = Count | tuple[Count, ...]
 
 
 class Section(BaseModel):
-    """A part of a recipe: unknown keys are errors, and nothing changes after it is read."""
+    """A section of a recipe: unknown keys are errors, and values are immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -74,9 +74,9 @@ class DataSection(Section):
     Attributes:
         source: a name that ``deepergcn datasets`` lists, or a path; ``--data`` replaces it.
         edges: the table of edges, where ``source`` is a table of nodes.
-        options: what the dataset's reader takes besides.
-        transforms: changes of the graph and its features, in order: names, or mappings with a name and options.
-        inputs: what the dataset gives after them, for counting parameters without the data.
+        options: further options of the dataset's reader.
+        transforms: transforms of the graph and its features, in order: names, or mappings with a name and options.
+        inputs: the features and the task after the transforms, to count parameters without the data.
     """
 
     source: str
@@ -191,7 +191,7 @@ class TrainingSection(Section):
 
 
 class EvaluationSection(Section):
-    """How scores are taken.
+    """How the network is evaluated.
 
     Attributes:
         every: the number of epochs between evaluations; the last epoch is always evaluated.

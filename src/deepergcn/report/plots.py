@@ -15,7 +15,7 @@ from deepergcn.data.storage.files import write_bytes
 from deepergcn.runs.run import Row, Run
 
 PARAMETERS = {"beta": "β", "p": "p", "y": "y", "s": "s"}
-"""What a layer may learn besides its weights, and how it is written."""
+"""The parameters that a layer may learn apart from its weights, and their symbols."""
 
 _COLOURS = {"train": "#7f7f7f", "valid": "#1f77b4", "test": "#d62728"}
 _MOST_NAMED_LAYERS = 14

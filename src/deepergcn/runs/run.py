@@ -68,7 +68,7 @@ class _Json(BaseModel):
 
 
 class RunInfo(_Json):
-    """What a run was made of, besides its recipe.
+    """The record of a run, apart from its recipe.
 
     Attributes:
         format: the version of the run directory.

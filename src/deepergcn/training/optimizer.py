@@ -20,7 +20,7 @@ def make_optimizer(model: nn.Module, section: OptimizerSection) -> torch.optim.O
 
 
 def learning_rate(section: OptimizerSection, epoch: float, epochs: int) -> float:
-    """The learning rate at a moment counted in epochs, of a run of so many."""
+    """The learning rate after a number of epochs, possibly a fraction, of a run of ``epochs`` epochs."""
     lr = section.lr
     if epoch < section.warmup:
         return lr * epoch / section.warmup

@@ -77,7 +77,7 @@ def own_molecules(
             "split" if there is one, else ``"random"``.
         strict: Whether a row that cannot be read is an error.
         root: The folder of the cache.
-        progress: Called with the number of molecules done and of all.
+        progress: Called with the number of molecules read and their total number.
     """
     columns = [targets] if isinstance(targets, str) else list(targets)
     options: dict[str, Any] = {"targets": columns, "smiles_column": smiles_column, "id_column": id_column}
@@ -120,7 +120,7 @@ def own_tables(
 ) -> OwnData:
     """The settings that turn the recipe ``own-tables`` into one for these tables, and the dataset in them.
 
-    As :func:`own_molecules`; besides, a column of text with too many values to be a category is left out of the
+    As :func:`own_molecules`; in addition, a column of text with too many values to be a category is left out of the
     features, with a warning, and a graph too large for one step is cut into partitions.
 
     Args:

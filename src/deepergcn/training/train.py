@@ -47,7 +47,7 @@ def train(
     callbacks: Sequence[Callback] = (),
     loaded: LoadedData | None = None,
 ) -> Run:
-    """Train a recipe; the run directory that comes of it.
+    """Train a recipe and return its run directory.
 
     Args:
         recipe: a name that ``deepergcn recipes`` lists, or a YAML file; the default recipe where none is given, and
@@ -58,8 +58,8 @@ def train(
         out: the run directory; ``runs/`` and the recipe's name where none is given, with a number if that is taken.
         devices: the number of GPUs, or of processes on a machine without; each takes its share of every batch. Under
             torchrun, which starts the processes on one or more machines, it says how many there are.
-        resume: go on where the run in ``out``, or the newest one of this recipe, was stopped.
-        epochs: instead of the recipe's; more than before where a run is resumed.
+        resume: resume the run in ``out``, or the newest one of this recipe.
+        epochs: the number of epochs instead of the recipe's; a resumed run may have more than before.
         precision: ``"32"`` or ``"bf16"``, instead of the recipe's.
         tensorboard: write TensorBoard events into the run directory too.
         callbacks: called as the run proceeds, see :class:`Callback`.

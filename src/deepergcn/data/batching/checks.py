@@ -1,4 +1,4 @@
-"""Checks that everything which draws batches makes of its seed and of its place among the ranks."""
+"""Checks of the seed and the rank of a batch source."""
 
 from deepergcn.errors import InputError
 

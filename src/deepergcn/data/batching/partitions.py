@@ -67,7 +67,7 @@ class Partitions(BatchSource):
 
 
 class RandomPartitions(Partitions):
-    """Every node is put in one of the parts at random, anew in every epoch; the paper's way to train and evaluate.
+    """Every node is assigned to a random part in every epoch, as the paper trains and evaluates.
 
     Example:
         >>> from deepergcn.data import load_dataset
@@ -87,7 +87,7 @@ class RandomPartitions(Partitions):
 
 
 class ClusterPartitions(Partitions):
-    """METIS cuts the graph once, so that few edges are between the parts; their order is drawn anew in every epoch."""
+    """METIS partitions the graph once, with few edges between parts; every epoch has a new order of the parts."""
 
     def __init__(
         self,

@@ -17,7 +17,7 @@ from deepergcn.errors import InputError
 Ints = npt.NDArray[np.int64]
 
 PIECE = 1 << 20
-"""So many edges are looked through at a time."""
+"""The number of edges that are searched at a time."""
 
 
 def induced(dataset: Dataset, assignment: Tensor, wanted: Sequence[int] | None = None) -> Iterator[GraphBatch]:
@@ -26,7 +26,7 @@ def induced(dataset: Dataset, assignment: Tensor, wanted: Sequence[int] | None =
     Args:
         dataset: A dataset of one graph.
         assignment: int64 [nodes], the part from 0 on that each node is in.
-        wanted: The parts to give; all of them without it.
+        wanted: The parts to return; all of them if None.
 
     Nodes and edges keep their order. The edges between two parts are left out.
     """
