@@ -7,6 +7,7 @@ from deepergcn.nn.conv.aggregators import (
     MaxAggregation,
     MeanAggregation,
     MinAggregation,
+    MultiAggregation,
     PowerMeanAggregation,
     SoftmaxAggregation,
     SumAggregation,
@@ -23,6 +24,7 @@ from deepergcn.nn.networks.registry import NETWORKS, network_class
 from deepergcn.nn.networks.rev_gen import RevGEN
 from deepergcn.nn.pyg.accelerate import Acceleration, accelerate, accelerated, deaccelerate
 from deepergcn.nn.pyg.from_pyg import from_pyg
+from deepergcn.nn.pyg.to_pyg import to_pyg
 from deepergcn.nn.reversible import RevBlock, reversible
 
 __all__ = [
@@ -51,6 +53,7 @@ __all__ = [
     "MeanAggregation",
     "MessageNorm",
     "MinAggregation",
+    "MultiAggregation",
     "PlainBlock",
     "PlainGCN",
     "PowerMeanAggregation",
@@ -71,4 +74,5 @@ __all__ = [
     "network_class",
     "num_parameters",
     "reversible",
+    "to_pyg",
 ]

@@ -8,7 +8,9 @@ from torch.nn import functional as F
 
 from deepergcn.errors import InputError
 from deepergcn.nn.norm_relu_dropout import norm_relu_dropout
+from deepergcn.nn.pyg.names import pyg_names
 from deepergcn.nn.recompute import recompute
+from deepergcn.nn.reset import reset_children
 
 
 class Block(nn.Module):
@@ -22,6 +24,7 @@ class Block(nn.Module):
         checkpoint: recompute the layer's activations in backward instead of keeping them.
     """
 
+    @pyg_names({"ckpt_grad": "checkpoint"}, {"act": "the activation is ReLU, or none with relu=False"})
     def __init__(
         self,
         conv: nn.Module,
@@ -37,6 +40,10 @@ class Block(nn.Module):
         self.act = nn.ReLU() if relu else None
         self.dropout = dropout
         self.checkpoint = checkpoint
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters of convolution and normalization anew."""
+        reset_children(self)
 
     def forward(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if self.checkpoint:

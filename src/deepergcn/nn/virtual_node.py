@@ -6,6 +6,7 @@ from torch.nn import functional as F
 
 from deepergcn.nn.norms import NormName, build_norm
 from deepergcn.nn.pooling import pool
+from deepergcn.nn.reset import reset_children
 
 
 class VirtualNode(nn.Module):
@@ -26,6 +27,11 @@ class VirtualNode(nn.Module):
         self.embedding = nn.Parameter(torch.zeros(channels))
         self.updates = nn.ModuleList(_update(channels, norm) for _ in range(num_layers - 1))
         self.dropout = dropout
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew; the embedding is 0."""
+        nn.init.zeros_(self.embedding)
+        reset_children(self)
 
     def start(self, num_graphs: int) -> Tensor:
         """The virtual nodes before the first layer, [num_graphs, channels]."""

@@ -29,7 +29,9 @@ AGGREGATORS: list[dict[str, Any]] = [
 
 def make(channels: int, dtype: torch.dtype = torch.float64, **options: Any) -> GENConv:
     torch.manual_seed(0)
-    return GENConv(channels, channels, **{"norm": "layer", **options}).to(dtype)
+    conv = GENConv(channels, channels, **{"norm": "layer", **options})
+    conv.to(dtype)
+    return conv
 
 
 @pytest.mark.parametrize("options", AGGREGATORS, ids=lambda options: str(options["aggr"]))
@@ -171,9 +173,10 @@ X = torch.rand(3, 4)
         (None, (X, EDGES.float()), "edge_index: expected int64 or int32, got torch.float32"),
         (None, (X, EDGES.T.repeat(2, 1)), r"edge_index: expected the shape \[2, edges\], got \[4, 2\]"),
         (None, (X, "graph"), "edge_index: expected an Adjacency"),
-        (None, (X, Adjacency.from_edge_index(EDGES, 5)), "adjacency: it has 5 sources and 5 targets, but x has 3"),
+        (None, (X, Adjacency.from_edge_index(EDGES, 5)), "edge_index: has 5 sources, but x has 3"),
         (None, (torch.rand(3, 5), EDGES), r"x: expected floating-point source features \[nodes, 4\]"),
-        (None, ((X, None), EDGES), r"x: expected floating-point target features \[nodes, 4\], got None"),
+        (None, ((None, X), EDGES), r"x: expected floating-point source features \[nodes, 4\], got None"),
+        (None, ((X, X.long()), EDGES), r"x: expected floating-point target features \[nodes, 4\], got torch.int64"),
         (None, (X.long(), EDGES), "x: expected floating-point source features"),
         (None, (X, EDGES, torch.rand(2, 3)), r"edge_attr: expected a floating-point tensor \[edges, 4\], since"),
         (None, (X, EDGES, torch.zeros(2, 4).long()), "edge_attr: expected a floating-point tensor"),

@@ -135,7 +135,7 @@ def test_categorical_encoders_do_not_take_real_features() -> None:
 
 
 def test_encoders_refuse_impossible_sizes() -> None:
-    with pytest.raises(InputError, match="edge_encoder: expected a width of at least 1, got 0"):
+    with pytest.raises(InputError, match="edge_encoder: expected a width of at least 1, or -1 for a lazy one, got 0"):
         AffineEncoder(0, 4)
     with pytest.raises(InputError, match="expected at least one column of at least one category"):
         CategoricalEncoder((3, 0), 4)

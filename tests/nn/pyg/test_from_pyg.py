@@ -53,6 +53,7 @@ def _sorted(gradients: list[Tensor]) -> list[float]:
         {"aggr": "mean", "num_layers": 3, "expansion": 3, "msg_norm": True, "learn_msg_scale": True},
         {"aggr": "max", "norm": None, "eps": 1e-3},
         {"aggr": "min"},
+        {"aggr": ["mean", "softmax", "max"], "bias": True},
         {"aggr": "softmax", "aggr_kwargs": {"t": 0.5, "learn": True, "channels": 8}},
     ],
     ids=str,
@@ -91,6 +92,12 @@ def test_projections_and_bipartite_graphs(channels: Any) -> None:
     assert_close(ours(pair, edge_index), theirs(pair, edge_index))
     if isinstance(channels[0], int):
         assert_same(theirs, ours, features(3), EDGES)
+
+
+def test_a_lazy_layer_keeps_its_projections_at_any_width() -> None:
+    theirs = pyg.GENConv(-1, 8).double()
+    theirs(features(8), EDGES)
+    assert_same(theirs, from_pyg(theirs), features(8), EDGES)
 
 
 def test_running_statistics_precision_mode_and_frozen_weights_come_along() -> None:
@@ -264,10 +271,10 @@ def with_dropout() -> Any:
     ("theirs", "message"),
     [
         (
-            pyg.GENConv(8, 8, aggr=["mean", "max"]),
-            "GENConv: expected one aggregator of SoftmaxAggregation, .* got Multi",
+            pyg.GENConv(8, 8, aggr=["mean", "max"], aggr_kwargs={"mode": "sum"}),
+            "GENConv: expected SoftmaxAggregation, .* or several of them concatenated, got Multi",
         ),
-        (pyg.GENConv(8, 8, aggr="median"), "GENConv: expected one aggregator of SoftmaxAggregation"),
+        (pyg.GENConv(8, 8, aggr="median"), "GENConv: expected SoftmaxAggregation, "),
         (pyg.GENConv(8, 8, flow="target_to_source"), "GENConv: expected messages from source to target"),
         (pyg.GENConv(-1, 8), "GENConv: its widths are not known yet; call it once before"),
         (pyg.GENConv(3, 8, msg_norm=True), "GENConv: MsgNorm by features of another width"),

@@ -1,12 +1,18 @@
 """The aggregators by name: the two families of the paper, and the plain ones that they contain."""
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from deepergcn import ops
 from deepergcn.errors import InputError
-from deepergcn.nn.conv.scalar import Scalar, present, scalar
+from deepergcn.nn.conv.scalar import Scalar, present, restore, scalar
+from deepergcn.nn.pyg.names import AGGREGATORS as PYG_AGGREGATORS
+from deepergcn.nn.pyg.names import pyg_names
+from deepergcn.nn.reset import reset_children
 from deepergcn.ops import Adjacency, EdgeTerm
 
 
@@ -17,10 +23,18 @@ class Aggregation(nn.Module):
     the messages ReLU(h_u + h_e) + eps (equation 4) themselves; with ``eps=None`` the messages are h_u + h_e.
     """
 
+    initial: Mapping[str, float] = MappingProxyType({})
+    """What the learned values start from."""
+
     def forward(
         self, x: Tensor, adjacency: Adjacency, edge: EdgeTerm | Tensor | None = None, eps: float | None = 1e-7
     ) -> Tensor:
         raise NotImplementedError
+
+    def reset_parameters(self) -> None:
+        """Put learned values back to their initial ones."""
+        for name, value in self.initial.items():
+            restore(getattr(self, name), value)
 
     def dynamics(self) -> dict[str, float | list[float]]:
         """The present values of the parameters that this aggregator has."""
@@ -45,6 +59,7 @@ class SoftmaxAggregation(Aggregation):
     beta: Scalar
     y: Scalar
 
+    @pyg_names({"t": "beta", "learn": "learn_beta", "semi_grad": "semi_gradient"})
     def __init__(
         self,
         beta: float = 1.0,
@@ -60,6 +75,7 @@ class SoftmaxAggregation(Aggregation):
         _check_channels(channels, learn_beta or learn_y)
         self.beta = scalar("beta", beta, learn_beta, channels)
         self.y = scalar("y", y, learn_y, channels)
+        self.initial = {"beta": float(beta), "y": float(y)}
         self.semi_gradient = semi_gradient
 
     def forward(
@@ -88,6 +104,7 @@ class PowerMeanAggregation(Aggregation):
     p: Scalar
     y: Scalar
 
+    @pyg_names({"learn": "learn_p"}, dict.fromkeys(("clamp_min", "clamp_max"), "the power mean has no clamps"))
     def __init__(
         self,
         p: float = 1.0,
@@ -100,6 +117,7 @@ class PowerMeanAggregation(Aggregation):
         _check_channels(channels, learn_p or learn_y)
         self.p = scalar("p", p, learn_p, channels)
         self.y = scalar("y", y, learn_y, channels)
+        self.initial = {"p": float(p), "y": float(y)}
 
     def forward(
         self, x: Tensor, adjacency: Adjacency, edge: EdgeTerm | Tensor | None = None, eps: float | None = 1e-7
@@ -146,6 +164,32 @@ class MinAggregation(Aggregation):
         return ops.min(x, adjacency, edge, eps=eps)
 
 
+class MultiAggregation(Aggregation):
+    """Several aggregators of the same messages, concatenated: [targets, aggregators * channels]."""
+
+    def __init__(self, aggregations: Sequence[Aggregation]) -> None:
+        super().__init__()
+        if not aggregations:
+            raise InputError("aggr: expected at least one aggregator, got an empty list")
+        self.aggregations = nn.ModuleList(aggregations)
+
+    def forward(
+        self, x: Tensor, adjacency: Adjacency, edge: EdgeTerm | Tensor | None = None, eps: float | None = 1e-7
+    ) -> Tensor:
+        return torch.cat([aggregation(x, adjacency, edge, eps) for aggregation in self.aggregations], dim=1)
+
+    def reset_parameters(self) -> None:
+        reset_children(self)
+
+    def dynamics(self) -> dict[str, float | list[float]]:
+        """The present values, each with the number of its aggregator: ``beta_0``, ``p_1``."""
+        every = enumerate(a for a in self.aggregations if isinstance(a, Aggregation))
+        return {f"{name}_{i}": value for i, a in every for name, value in a.dynamics().items()}
+
+    def extra_repr(self) -> str:
+        return ""
+
+
 AGGREGATORS: dict[str, type[Aggregation]] = {
     "softmax": SoftmaxAggregation,
     "power_mean": PowerMeanAggregation,
@@ -158,7 +202,8 @@ AGGREGATORS: dict[str, type[Aggregation]] = {
 
 
 def build_aggregation(name: str, **options: Any) -> Aggregation:
-    """The aggregator called ``name``, with the options of its class."""
+    """The aggregator called ``name``, by our name or PyG's, with the options of its class."""
+    name = PYG_AGGREGATORS.get(name, name)
     if name not in AGGREGATORS:
         raise InputError(f"aggr: expected one of {', '.join(AGGREGATORS)}, got {name!r}")
     return AGGREGATORS[name](**options)

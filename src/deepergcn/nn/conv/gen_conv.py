@@ -3,20 +3,30 @@
 from typing import TypedDict
 
 from torch import Tensor, nn
+from torch_geometric.nn import MessagePassing
+from torch_geometric.typing import OptTensor
 
 from deepergcn.errors import InputError
-from deepergcn.nn.conv.aggregators import AGGREGATORS, Aggregation, build_aggregation
+from deepergcn.nn.conv.aggregators import MultiAggregation, PowerMeanAggregation
+from deepergcn.nn.conv.choose import AggregatorSpec, choose_aggregation
 from deepergcn.nn.conv.message_norm import MessageNorm
+from deepergcn.nn.conv.structure import Size, structure
 from deepergcn.nn.encoders.edges import Categories, EdgeEncoderSpec, EdgeInput, build_edge_encoder
+from deepergcn.nn.lazy import UNKNOWN, known_width, linear
 from deepergcn.nn.norms import NormName, build_norm
-from deepergcn.nn.pyg.adjacency_cache import cached_adjacency
+from deepergcn.nn.pyg.adjacency_cache import cached_grouping
+from deepergcn.nn.pyg.names import GEN_CONV, NO_EQUAL, pyg_names
+from deepergcn.nn.reset import reset_children
 from deepergcn.ops import Adjacency, EdgeTerm
+
+Pair = tuple[Tensor, Tensor | None]
+"""The features of sources and of targets; None where the targets have none."""
 
 
 class GENConvOptions(TypedDict, total=False):
     """The options of :class:`GENConv`, for networks that hand them on."""
 
-    aggr: str | Aggregation
+    aggr: AggregatorSpec
     beta: float
     learn_beta: bool
     p: float
@@ -32,20 +42,24 @@ class GENConvOptions(TypedDict, total=False):
     eps: float
 
 
-class GENConv(nn.Module):
+class GENConv(MessagePassing):
     """The generalized aggregation convolution (equations 4 and 5):
 
         m_vu = ReLU(h_u + h_e) + eps                        for every edge u -> v
         m_v  = |N(v)|^y AGG({m_vu : u in N(v)})             AGG one of the aggregators, 0 for an empty N(v)
         h_v' = MLP(h_v + m_v)                               or MLP(h_v + s |h_v| m_v / |m_v|) with MsgNorm
 
-    No tensor of the size [edges, channels] is made.
+    No tensor of the size [edges, channels] is made, unless something asks for the messages themselves: an explainer
+    of PyTorch Geometric, a hook on a step of message passing, or a subclass with its own ``message`` or ``aggregate``.
+    Arguments are also taken by PyG's names: t, learn_t, learn_msg_scale, num_layers, edge_dim.
 
     Args:
         in_channels: the width of the input, or a pair for (source, target). A width that differs from
-            ``out_channels`` is projected to it by a Linear layer of its own for sources and for targets.
+            ``out_channels`` is projected to it by a Linear layer of its own for sources and for targets. -1 takes the
+            width from the first input, and always has such a layer.
         out_channels: the width of messages and output.
-        aggr: softmax, power_mean, sum, mean, max or min, or an :class:`Aggregation`, which brings its own options.
+        aggr: softmax, power_mean, sum, mean, max or min, an :class:`Aggregation`, which brings its own options, or a
+            list of these, whose results are concatenated and projected to ``out_channels`` by a Linear layer.
         beta, learn_beta, semi_gradient: options of softmax, see :class:`SoftmaxAggregation`.
         p, learn_p: options of power_mean, see :class:`PowerMeanAggregation`.
         y, learn_y: the degree scaling of either.
@@ -59,16 +73,19 @@ class GENConv(nn.Module):
         eps: the small constant that keeps messages positive.
 
     Shapes:
-        x: [nodes, in_channels], or a pair ([sources, ...], [targets, ...]);
+        x: [nodes, in_channels], or a pair ([sources, ...], [targets, ...]); with None for the targets, whose number is
+            then that of ``size`` or of the graph, the output is MLP(m_v);
         edge_index: [2, edges], an ``Adjacency``, or a torch sparse tensor in PyG's ``adj_t`` convention;
-        edge_attr: raw features [edges, width], or an edge term; output: [targets, out_channels].
+        edge_attr: raw features [edges, width], or an edge term; size: (sources, targets);
+        output: [targets, out_channels].
     """
 
+    @pyg_names(GEN_CONV, NO_EQUAL)
     def __init__(
         self,
         in_channels: int | tuple[int, int],
         out_channels: int,
-        aggr: str | Aggregation = "softmax",
+        aggr: AggregatorSpec = "softmax",
         beta: float = 1.0,
         learn_beta: bool = False,
         p: float = 1.0,
@@ -85,50 +102,113 @@ class GENConv(nn.Module):
         edge_encoder: EdgeEncoderSpec = None,
         eps: float = 1e-7,
     ) -> None:
-        super().__init__()
+        super().__init__(aggr=None)
         sources, targets = (in_channels, in_channels) if isinstance(in_channels, int) else in_channels
         for name, value in (
-            ("in_channels", min(sources, targets)),
+            ("in_channels", sources),
+            ("in_channels", targets),
             ("out_channels", out_channels),
             ("mlp_layers", mlp_layers),
             ("expansion", expansion),
         ):
-            if value < 1:
+            if value < 1 and (name, value) != ("in_channels", UNKNOWN):
                 raise InputError(f"{name}: expected at least 1, got {value}")
         if not 0 < eps < 1:
             raise InputError(f"eps: expected a small positive number, got {eps}")
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.eps = eps
-        self.source_projection = nn.Linear(sources, out_channels, bias=bias) if sources != out_channels else None
-        self.target_projection = nn.Linear(targets, out_channels, bias=bias) if targets != out_channels else None
+        self.source_projection = linear(sources, out_channels, bias) if sources != out_channels else None
+        self.target_projection = linear(targets, out_channels, bias) if targets != out_channels else None
         self.edge_encoder = build_edge_encoder(edge_encoder, out_channels, bias)
-        self.aggregation = _aggregation(aggr, beta, learn_beta, p, learn_p, y, learn_y, semi_gradient)
+        self.aggregation = choose_aggregation(
+            aggr,
+            {
+                "beta": beta,
+                "learn_beta": learn_beta,
+                "p": p,
+                "learn_p": learn_p,
+                "y": y,
+                "learn_y": learn_y,
+                "semi_gradient": semi_gradient,
+            },
+        )
+        count = len(self.aggregation.aggregations) if isinstance(self.aggregation, MultiAggregation) else 1
+        self.message_projection = linear(count * out_channels, out_channels, bias) if count > 1 else None
         self.msg_norm = MessageNorm(learn_s) if msg_norm else None
         self.mlp = _mlp(out_channels, mlp_layers, expansion, norm, bias)
 
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew, from the same distributions as at construction."""
+        reset_children(self)
+
     def forward(
-        self, x: Tensor | tuple[Tensor, Tensor], edge_index: Tensor | Adjacency, edge_attr: EdgeInput | None = None
+        self,
+        x: Tensor | Pair,
+        edge_index: Tensor | Adjacency,
+        edge_attr: EdgeInput | None = None,
+        size: Size | None = None,
     ) -> Tensor:
         source, target = self._pair(x)
-        adjacency = cached_adjacency(edge_index, source.shape[0], target.shape[0])
+        adjacency = structure(edge_index, source, target, size)
         if self.source_projection is not None:
             source = self.source_projection(source)
-        if self.target_projection is not None:
+        if self.target_projection is not None and target is not None:
             target = self.target_projection(target)
-        m = self.aggregation(source, adjacency, self.edge_term(edge_attr), self.eps)
+        m = self._aggregated(source, adjacency, self.edge_term(edge_attr))
+        if self.message_projection is not None:
+            m = self.message_projection(m)
         if self.msg_norm is not None:
+            if target is None:
+                raise InputError("x: expected features of the targets, since MsgNorm scales messages by them, got None")
             m = self.msg_norm(target, m)
-        out: Tensor = self.mlp(target + m)
+        out: Tensor = self.mlp(m if target is None else target + m)
         return out
 
-    def _pair(self, x: Tensor | tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    def _aggregated(self, source: Tensor, adjacency: Adjacency, edge: EdgeTerm | Tensor | None) -> Tensor:
+        """m_v, by the fast path where nothing asks for the messages themselves."""
+        if not self._shows_messages():
+            m: Tensor = self.aggregation(source, adjacency, edge, self.eps)
+            return m
+        dense = edge if edge is None or isinstance(edge, Tensor) else edge.materialize()
+        size = (adjacency.num_sources, adjacency.num_targets)
+        shown: Tensor = self.propagate(adjacency.edge_index(), x=(source, None), edge=dense, size=size)
+        return shown
+
+    def _shows_messages(self) -> bool:
+        """Whether an explanation, a hook or a changed step of message passing is to see every message."""
+        return (
+            bool(self.explain)
+            or any(getattr(self, hooks) for hooks in _HOOKS)
+            or any(step in self.__dict__ or getattr(type(self), step) is not getattr(GENConv, step) for step in _STEPS)
+        )
+
+    def message(self, x_j: Tensor, edge: OptTensor) -> Tensor:
+        """ReLU(h_u + h_e) + eps for every edge."""
+        return (x_j if edge is None else x_j + edge).relu() + self.eps
+
+    def aggregate(self, inputs: Tensor, index: Tensor, dim_size: int) -> Tensor:
+        """AGG of messages, which an explainer may have scaled down; those of a power mean stay at least eps."""
+        if any(isinstance(module, PowerMeanAggregation) for module in self.aggregation.modules()):
+            inputs = inputs.clamp(min=self.eps)
+        m: Tensor = self.aggregation(inputs, cached_grouping(index, dim_size), None, None)
+        return m
+
+    def _pair(self, x: Tensor | Pair) -> Pair:
         source, target = (x, x) if isinstance(x, Tensor) else x
         widths = (self.in_channels, self.in_channels) if isinstance(self.in_channels, int) else self.in_channels
-        for name, features, width in (("source", source, widths[0]), ("target", target, widths[1])):
+        for name, features, width, projection in (
+            ("source", source, widths[0], self.source_projection),
+            ("target", target, widths[1], self.target_projection),
+        ):
+            if width == UNKNOWN and projection is not None:
+                width = known_width(projection) or UNKNOWN
+            if features is None and name == "target":
+                continue
             if not isinstance(features, Tensor) or not _fits(features, width):
                 found = f"{features.dtype} {list(features.shape)}" if isinstance(features, Tensor) else repr(features)
-                raise InputError(f"x: expected floating-point {name} features [nodes, {width}], got {found}")
+                expected = "width" if width == UNKNOWN else width
+                raise InputError(f"x: expected floating-point {name} features [nodes, {expected}], got {found}")
         return source, target
 
     def edge_term(self, edge_attr: EdgeInput | None) -> EdgeTerm | Tensor | None:
@@ -155,41 +235,16 @@ class GENConv(nn.Module):
     def extra_repr(self) -> str:
         return f"{self.in_channels}, {self.out_channels}, eps={self.eps}"
 
+    __repr__ = nn.Module.__repr__
+
 
 def _fits(features: Tensor, width: int) -> bool:
-    return features.is_floating_point() and features.dim() == 2 and features.shape[1] == width
+    return features.is_floating_point() and features.dim() == 2 and width in (features.shape[1], UNKNOWN)
 
 
-def _aggregation(
-    aggr: str | Aggregation,
-    beta: float,
-    learn_beta: bool,
-    p: float,
-    learn_p: bool,
-    y: float,
-    learn_y: bool,
-    semi_gradient: bool,
-) -> Aggregation:
-    if isinstance(aggr, Aggregation):
-        return aggr
-    if aggr not in AGGREGATORS:
-        return build_aggregation(aggr)
-    for asked, names, option in (
-        (learn_beta, ("softmax",), "learn_beta"),
-        (semi_gradient, ("softmax",), "semi_gradient"),
-        (learn_p, ("power_mean",), "learn_p"),
-        (learn_y or y != 0, ("softmax", "power_mean"), "y and learn_y"),
-    ):
-        if asked and aggr not in names:
-            raise InputError(f"{option}: only {' and '.join(names)} can have it, got aggr={aggr!r}")
-    match aggr:
-        case "softmax":
-            return build_aggregation(
-                aggr, beta=beta, learn_beta=learn_beta, y=y, learn_y=learn_y, semi_gradient=semi_gradient
-            )
-        case "power_mean":
-            return build_aggregation(aggr, p=p, learn_p=learn_p, y=y, learn_y=learn_y)
-    return build_aggregation(aggr)
+_STEPS = ("message", "aggregate", "update")
+_HOOKS = tuple(f"_{step}_forward_{when}" for step in ("propagate", *_STEPS[:2]) for when in ("pre_hooks", "hooks"))
+"""Where PyG keeps what users attach to the steps that the fast path leaves out."""
 
 
 def _mlp(channels: int, layers: int, expansion: int, norm: NormName | None, bias: bool) -> nn.Sequential:

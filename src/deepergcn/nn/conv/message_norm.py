@@ -4,7 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from deepergcn.nn.conv.scalar import Scalar, present, scalar
+from deepergcn.nn.conv.scalar import Scalar, present, restore, scalar
+from deepergcn.nn.pyg.names import pyg_names
 
 
 class MessageNorm(nn.Module):
@@ -19,9 +20,15 @@ class MessageNorm(nn.Module):
 
     s: Scalar
 
+    @pyg_names({"learn_scale": "learn_s"})
     def __init__(self, learn_s: bool = True, s: float = 1.0) -> None:
         super().__init__()
         self.s = scalar("s", s, learn_s)
+        self.initial = float(s)
+
+    def reset_parameters(self) -> None:
+        """Put a learned s back to its initial value."""
+        restore(self.s, self.initial)
 
     def forward(self, h: Tensor, m: Tensor) -> Tensor:
         """The normalized message of vertices with features ``h`` and aggregated messages ``m``, both [nodes, D]."""

@@ -22,6 +22,12 @@ def scalar(name: str, value: float, learn: bool, channels: int | None = None) ->
     return nn.Parameter(torch.full(() if channels is None else (channels,), float(value)))
 
 
+def restore(value: Scalar, initial: float) -> None:
+    """Put a learned value back to its initial one."""
+    if isinstance(value, Tensor):
+        nn.init.constant_(value, initial)
+
+
 def present(value: Scalar) -> float | list[float]:
     """The present value as a plain number, or a list with one number a channel."""
     if not isinstance(value, Tensor):

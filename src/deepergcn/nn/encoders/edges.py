@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from deepergcn.errors import InputError
 from deepergcn.nn.encoders.tables import Tables
+from deepergcn.nn.lazy import UNKNOWN, fix_width, known_width, linear
 from deepergcn.ops import Affine, Dense, EdgeTerm, Table
 
 WIDEST_AFFINE = 64
@@ -53,19 +54,22 @@ class AffineEncoder(EdgeEncoder):
     two Linear layers in a row cost what one costs.
 
     Args:
-        in_channels: the width of the raw features, or of the edge term below.
+        in_channels: the width of the raw features, or of the edge term below; -1 takes it from the first input.
         out_channels: the width of the convolution.
         bias: learn b.
     """
 
     def __init__(self, in_channels: int, out_channels: int, bias: bool = True) -> None:
         super().__init__()
-        if in_channels < 1:
-            raise InputError(f"edge_encoder: expected a width of at least 1, got {in_channels}")
-        self.linear = nn.Linear(in_channels, out_channels, bias=bias)
+        if in_channels < 1 and in_channels != UNKNOWN:
+            raise InputError(f"edge_encoder: expected a width of at least 1, or -1 for a lazy one, got {in_channels}")
+        self.linear = linear(in_channels, out_channels, bias)
+
+    def reset_parameters(self) -> None:
+        self.linear.reset_parameters()
 
     def prepare(self, edge: EdgeInput) -> Tensor | EdgeTerm:
-        width = self.linear.in_features
+        width = self._fixed_width(edge)
         match edge:
             case Categories():
                 raise InputError("edge_attr: expected floating-point features, got categories")
@@ -81,6 +85,14 @@ class AffineEncoder(EdgeEncoder):
                 raise InputError(f"edge_encoder: expected an edge term of {width} channels, got {below.shape[1]}")
         return edge
 
+    def _fixed_width(self, edge: EdgeInput) -> int:
+        """The width that this encoder takes; where it is not known yet, that of ``edge``, from now on."""
+        width = known_width(self.linear)
+        if width is None:
+            width = _width(edge)
+            fix_width(self.linear, width)
+        return width
+
     def forward(self, edge: EdgeInput) -> EdgeTerm:
         edge = self.prepare(edge)
         if not isinstance(edge, Tensor):
@@ -88,6 +100,21 @@ class AffineEncoder(EdgeEncoder):
         if edge.shape[1] > WIDEST_AFFINE:
             return Dense(self.linear(edge))
         return Affine(edge, self.linear.weight, self.linear.bias)
+
+
+def _width(edge: EdgeInput) -> int:
+    match edge:
+        case Affine(weight=below):
+            return below.shape[0]
+        case Table(table=below) | Dense(features=below):
+            return below.shape[1]
+        case Tensor() if edge.dim() == 2 and edge.is_floating_point() and edge.shape[1]:
+            return edge.shape[1]
+        case Tensor():
+            raise InputError(
+                f"edge_attr: expected a floating-point tensor [edges, width], got {edge.dtype} {list(edge.shape)}"
+            )
+    raise InputError("edge_attr: expected floating-point features, got categories")
 
 
 class CategoricalEncoder(EdgeEncoder):
@@ -115,6 +142,9 @@ class CategoricalEncoder(EdgeEncoder):
             every = torch.tensor(list(itertools.product(*map(range, self.tables.sizes))))
         self.register_buffer("combinations", every, persistent=False)
         self.register_buffer("multi_hot", None if every is None else self.tables.multi_hot(every), persistent=False)
+
+    def reset_parameters(self) -> None:
+        self.tables.reset_parameters()
 
     def prepare(self, edge: EdgeInput) -> Categories:
         """Number the combinations: as a number of mixed radix where the table has them all, else those that occur."""

@@ -7,19 +7,24 @@ from torch import Tensor, nn
 
 from deepergcn.errors import InputError
 from deepergcn.nn.encoders.tables import Tables
+from deepergcn.nn.lazy import UNKNOWN, known_width, linear
+from deepergcn.nn.reset import reset_children
 
 
 class LinearNodeEncoder(nn.Module):
-    """A Linear layer on features [nodes, in_channels]."""
+    """A Linear layer on features [nodes, in_channels]; -1 takes the width from the first input."""
 
     def __init__(self, in_channels: int, channels: int) -> None:
         super().__init__()
-        if in_channels < 1:
-            raise InputError(f"node_encoder: expected a width of at least 1, got {in_channels}")
-        self.linear = nn.Linear(in_channels, channels)
+        if in_channels < 1 and in_channels != UNKNOWN:
+            raise InputError(f"node_encoder: expected a width of at least 1, or -1 for a lazy one, got {in_channels}")
+        self.linear = linear(in_channels, channels)
+
+    def reset_parameters(self) -> None:
+        self.linear.reset_parameters()
 
     def forward(self, x: Tensor) -> Tensor:
-        _check(x, self.linear.in_features)
+        _check(x, known_width(self.linear))
         out: Tensor = self.linear(x)
         return out
 
@@ -30,6 +35,9 @@ class CategoricalNodeEncoder(nn.Module):
     def __init__(self, sizes: Sequence[int], channels: int) -> None:
         super().__init__()
         self.tables = Tables("x", sizes, channels)
+
+    def reset_parameters(self) -> None:
+        self.tables.reset_parameters()
 
     def forward(self, x: Tensor) -> Tensor:
         out: Tensor = self.tables(x)
@@ -46,6 +54,9 @@ class SpeciesNodeEncoder(nn.Module):
         super().__init__()
         self.species = nn.Linear(species, species)
         self.linear = nn.Linear(edge_channels + species, channels)
+
+    def reset_parameters(self) -> None:
+        reset_children(self)
 
     def forward(self, x: Tensor) -> Tensor:
         _check(x, self.linear.in_features)
@@ -73,6 +84,7 @@ def build_node_encoder(spec: NodeEncoderSpec, channels: int) -> nn.Module | None
     )
 
 
-def _check(x: Tensor, width: int) -> None:
-    if x.dim() != 2 or x.shape[1] != width or not x.is_floating_point():
-        raise InputError(f"x: expected a floating-point tensor [nodes, {width}], got {x.dtype} {list(x.shape)}")
+def _check(x: Tensor, width: int | None) -> None:
+    if x.dim() != 2 or (x.shape[1] != width and width is not None) or not x.is_floating_point():
+        expected = "width" if width is None else width
+        raise InputError(f"x: expected a floating-point tensor [nodes, {expected}], got {x.dtype} {list(x.shape)}")

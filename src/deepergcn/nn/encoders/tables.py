@@ -32,6 +32,10 @@ class Tables(nn.Module):
         self.sizes = tuple(sizes)
         self.weight = nn.Parameter(torch.empty(sum(sizes), channels))
         self.register_buffer("offsets", torch.tensor([0, *accumulate(sizes)][:-1]), persistent=False)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the tables anew."""
         for table in self.weight.detach().split(self.sizes):
             nn.init.xavier_uniform_(table)
 

@@ -15,6 +15,7 @@ from deepergcn.nn.networks.gaan import GaANConv
 from deepergcn.nn.networks.graph_network import FrameOptions, GraphNetwork
 from deepergcn.nn.norms import BatchNorm
 from deepergcn.nn.pyg.adjacency_cache import cached_adjacency
+from deepergcn.nn.pyg.names import NETWORK, pyg_names
 from deepergcn.ops import Adjacency, EdgeTerm
 
 
@@ -27,6 +28,7 @@ class Baseline(GraphNetwork):
 
     BLOCK = "plain"
 
+    @pyg_names(NETWORK)
     def __init__(
         self,
         node_encoder: NodeEncoderSpec,
@@ -144,6 +146,10 @@ class GCNEdgeConv(MessagePassing):
         super().__init__(aggr="sum")
         self.linear = nn.Linear(in_channels, out_channels)
         self.root = nn.Parameter(torch.zeros(out_channels))
+
+    def reset_parameters(self) -> None:
+        self.linear.reset_parameters()
+        nn.init.zeros_(self.root)
 
     def forward(self, x: Tensor, edge_index: Tensor, edge: Tensor) -> Tensor:
         x = self.linear(x)

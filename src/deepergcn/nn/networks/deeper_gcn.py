@@ -11,6 +11,7 @@ from deepergcn.nn.encoders.edges import EdgeEncoder
 from deepergcn.nn.encoders.nodes import NodeEncoderSpec
 from deepergcn.nn.networks.graph_network import FrameOptions, GraphNetwork
 from deepergcn.nn.pyg.adjacency_cache import cached_adjacency
+from deepergcn.nn.pyg.names import NETWORK, pyg_names
 from deepergcn.ops import Adjacency
 
 LayerEdgeEncoderSpec = int | Sequence[int] | Callable[[], EdgeEncoder] | None
@@ -42,6 +43,8 @@ class DeeperGCN(GraphNetwork):
         >>> model(torch.randn(10, 16), torch.randint(10, (2, 30))).shape
         torch.Size([10, 4])
 
+    Arguments are also taken by PyG's names: in_channels, out_channels, edge_dim, ckpt_grad, and those of GENConv.
+
     Args:
         layer_edge_encoder: the edge encoder that every layer has for itself, on top of the shared one if there is
             one: a width, the sizes of categories, or a function that makes one.
@@ -49,6 +52,7 @@ class DeeperGCN(GraphNetwork):
         options: the options of :class:`GraphNetwork` and of :class:`GENConv`.
     """
 
+    @pyg_names(NETWORK)
     def __init__(
         self,
         node_encoder: NodeEncoderSpec,

@@ -3,12 +3,14 @@
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch_geometric.nn import MessagePassing
 from torch_geometric.utils import scatter, softmax
 
 from deepergcn.errors import InputError
+from deepergcn.nn.reset import reset_children
 
 
-class GaANConv(nn.Module):
+class GaANConv(MessagePassing):
     """Gated attention (Zhang et al. 2018). With z_e = h_u + h_e what edge e = u -> v brings:
 
         w_e  = softmax over N(v) of <Q h_v, K z_e>                         for every head
@@ -22,7 +24,7 @@ class GaANConv(nn.Module):
     """
 
     def __init__(self, in_channels: int, out_channels: int, heads: int = 8) -> None:
-        super().__init__()
+        super().__init__(aggr=None)
         if heads < 1 or out_channels % heads:
             raise InputError(f"heads: expected a divisor of the {out_channels} channels, got {heads}")
         self.heads = heads
@@ -32,6 +34,10 @@ class GaANConv(nn.Module):
         self.gate_max = nn.Linear(in_channels, out_channels)
         self.gate = nn.Linear(2 * in_channels + out_channels, heads)
         self.out = nn.Linear(in_channels + out_channels, out_channels)
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        reset_children(self)
 
     def forward(self, x: Tensor, edge_index: Tensor, edge: Tensor | None = None) -> Tensor:
         """Features [nodes, out_channels] from ``x`` [nodes, in_channels] and an edge term [edges, in_channels]."""
@@ -43,7 +49,10 @@ class GaANConv(nn.Module):
         value = F.leaky_relu(self.value(z), 0.1).view(len(z), self.heads, -1)
 
         weight = softmax((query[target] * key).sum(-1), target, num_nodes=nodes)
-        attended = scatter(weight[:, :, None] * value, target, dim_size=nodes)
+        messages = weight[:, :, None] * value
+        if self.explain:
+            messages = self.explain_message(messages.flatten(1), nodes).view_as(messages)
+        attended = scatter(messages, target, dim_size=nodes)
         largest = scatter(self.gate_max(z), target, dim_size=nodes, reduce="max")
         average = scatter(z, target, dim_size=nodes, reduce="mean")
         gate = torch.sigmoid(self.gate(torch.cat([x, largest, average], dim=1)))

@@ -18,6 +18,7 @@ from deepergcn.nn.norm_relu_dropout import norm_relu_dropout
 from deepergcn.nn.norms import NormName, build_norm
 from deepergcn.nn.pooling import Pooling, check_pooling, pool
 from deepergcn.nn.recompute import recompute
+from deepergcn.nn.reset import reset_children
 from deepergcn.nn.reversible import RevBlock, VirtualNodes, reversible
 from deepergcn.nn.virtual_node import VirtualNode
 from deepergcn.ops import Adjacency
@@ -46,8 +47,8 @@ class GraphNetwork(nn.Module):
 
     Args:
         make_conv: makes the convolution of a layer from the widths of its input and output.
-        node_encoder: the width of the node features (a Linear layer), the sizes of their categories (embedding
-            tables), a module, or None where they have ``hidden_channels`` channels.
+        node_encoder: the width of the node features (a Linear layer), -1 to take it from the first input, the sizes of
+            their categories (embedding tables), a module, or None where they have ``hidden_channels`` channels.
         head: the number of outputs (a Linear layer), a module, or None to return the features themselves.
         hidden_channels: the width of the network.
         num_layers: its depth.
@@ -121,6 +122,10 @@ class GraphNetwork(nn.Module):
         self.virtual_node = VirtualNode(hidden_channels, num_layers, norm, dropout) if virtual_node else None
         self.out_channels = hidden_channels * (num_layers + 1) if block == "dense" else hidden_channels
         self.head = nn.Linear(self.out_channels, head) if isinstance(head, int) else head
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew, from the same distributions as at construction."""
+        reset_children(self)
 
     def _wiring(self, i: int, count: int, block: str) -> "_Wiring":
         """How layer ``i`` is wired: the first of residual networks and the last of plain ones differ."""
@@ -246,7 +251,7 @@ class GraphNetwork(nn.Module):
             nodes = None
             if self.virtual_node is not None and v is not None and batch is not None:
                 nodes = VirtualNodes(self.virtual_node, v, batch)
-            return reversible(reversibles, h, graph, edge, nodes, rebuild=self.rebuild)
+            return reversible(reversibles, h, graph, edge, nodes, rebuild=self.rebuild and _can_rebuild(self.layers))
         h = layers[0](h, graph, edge)
         for i, layer in enumerate(layers[1:], start=1):
             if v is None or batch is None:
@@ -287,6 +292,13 @@ def _check_groups(groups: int, hidden_channels: int, checkpoint: bool) -> None:
         raise InputError(f"groups: expected at least 2 that divide the hidden_channels {hidden_channels}, got {groups}")
     if checkpoint:
         raise InputError("checkpoint: expected False with rev blocks, which rebuild their activations in backward")
+
+
+def _can_rebuild(layers: nn.Module) -> bool:
+    """Whether backward can tell all that it needs: not with masks of an explainer, nor with widths still unknown."""
+    return not any(isinstance(module, GENConv) and module.explain for module in layers.modules()) and not any(
+        isinstance(parameter, nn.UninitializedParameter) for parameter in layers.parameters()
+    )
 
 
 def _dynamics(convs: Sequence[nn.Module]) -> dict[str, float | list[float]]:

@@ -8,6 +8,7 @@ from deepergcn.categories import ATOM_SIZES, BOND_SIZES
 from deepergcn.errors import InputError
 from deepergcn.nn.encoders.nodes import NodeEncoderSpec, SpeciesNodeEncoder
 from deepergcn.nn.networks.deeper_gcn import DeeperGCN, DeeperGCNOptions
+from deepergcn.nn.pyg.names import NETWORK, pyg_names
 
 
 class PlainGCN(DeeperGCN):
@@ -15,6 +16,7 @@ class PlainGCN(DeeperGCN):
 
     BLOCK = "plain"
 
+    @pyg_names(NETWORK)
     def __init__(
         self,
         node_encoder: NodeEncoderSpec,
@@ -49,6 +51,7 @@ class ResGEN(DeeperGCN):
 
     LEARNED = False
 
+    @pyg_names(NETWORK)
     def __init__(
         self,
         node_encoder: NodeEncoderSpec,
@@ -136,6 +139,9 @@ def ogbg_molhiv(atom_sizes: tuple[int, ...] = ATOM_SIZES, **changes: Unpack[Deep
 
 def num_parameters(model: nn.Module) -> int:
     """The number of trainable parameters."""
+    for name, parameter in model.named_parameters():
+        if isinstance(parameter, nn.UninitializedParameter):
+            raise InputError(f"{name}: its width is not known yet; call the network once before")
     return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
 
 

@@ -7,6 +7,7 @@ from torch import nn
 from deepergcn.errors import InputError
 from deepergcn.nn.encoders.nodes import NodeEncoderSpec, SpeciesNodeEncoder
 from deepergcn.nn.networks.deeper_gcn import DeeperGCN, DeeperGCNOptions
+from deepergcn.nn.pyg.names import NETWORK, pyg_names
 
 
 class RevGEN(DeeperGCN):
@@ -19,6 +20,7 @@ class RevGEN(DeeperGCN):
         others: see :class:`DeeperGCN`; the normalization is that over layers by default.
     """
 
+    @pyg_names(NETWORK)
     def __init__(
         self,
         node_encoder: NodeEncoderSpec,

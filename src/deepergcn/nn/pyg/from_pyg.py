@@ -1,7 +1,5 @@
 """From PyTorch Geometric's modules of DeeperGCN to those of this library, with their weights."""
 
-import copy
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -18,6 +16,7 @@ from deepergcn.nn.encoders.edges import AffineEncoder
 from deepergcn.nn.norms import NormName
 from deepergcn.nn.pyg.adjacency_cache import cached_grouping
 from deepergcn.nn.pyg.in_place import original_class
+from deepergcn.nn.pyg.replace import Converter, Replacement, check_widths, copy_state
 from deepergcn.ops import Adjacency
 
 
@@ -26,7 +25,7 @@ def from_pyg(module: nn.Module) -> nn.Module:
 
     Converted, wherever in a model they stand: ``GENConv``, ``DeepGCNLayer``, ``MessageNorm``, ``SoftmaxAggregation``
     and ``PowerMeanAggregation``. Each is called as before, so that the model around it runs unchanged; aggregations
-    become :class:`IndexedAggregation`. What has no equal here is refused.
+    become :class:`IndexedAggregation`. What has no equal here is refused. :func:`to_pyg` is the way back.
 
     The results are PyG's, except that the power mean has no clamps, that a convolution with an edge encoder asks for
     edge features, and that layers recompute activations the non-reentrant way.
@@ -39,7 +38,7 @@ def from_pyg(module: nn.Module) -> nn.Module:
         >>> torch.allclose(ours(x, edge_index), theirs(x, edge_index), atol=1e-6)
         True
     """
-    return _convert(copy.deepcopy(module), type(module).__name__, {})
+    return Replacement(_CONVERTERS, original_class).of(module)
 
 
 class IndexedAggregation(nn.Module):
@@ -77,35 +76,14 @@ def grouping(x: Tensor, index: Tensor | None, ptr: Tensor | None, dim_size: int 
     return cached_grouping(index, dim_size)
 
 
-_Done = dict[nn.Module, nn.Module]
-"""What each module has become, so that one that stands in two places stays one."""
-
-
-def _convert(module: nn.Module, path: str, done: _Done) -> nn.Module:
-    if module not in done:
-        done[module] = _converted(module, path, done)
-    return done[module]
-
-
-def _converted(module: nn.Module, path: str, done: _Done) -> nn.Module:
-    for theirs, convert in _CONVERTERS.items():
-        if isinstance(module, theirs):
-            if original_class(module) is not theirs:
-                raise InputError(f"{path}: {type(module).__name__} changes {theirs.__name__} and has no equal here")
-            return convert(module, path, done).train(module.training)
-    for name, child in module._modules.items():
-        if child is not None:
-            module._modules[name] = _convert(child, f"{path}.{name}", done)
-    return module
-
-
-def _gen_conv(theirs: Any, path: str, done: _Done) -> nn.Module:
+def _gen_conv(theirs: Any, path: str, replace: Replacement) -> nn.Module:
     if theirs.flow != "source_to_target" or theirs.node_dim != -2:
         raise InputError(f"{path}: expected messages from source to target, nodes in rows; got flow={theirs.flow!r}")
-    if any(isinstance(p, nn.UninitializedParameter) for p in theirs.parameters()):
-        raise InputError(f"{path}: its widths are not known yet; call it once before")
+    check_widths(theirs, path)
     out_channels = theirs.out_channels
-    source, target, edge = (getattr(theirs, f"lin_{name}", None) for name in ("src", "dst", "edge"))
+    source, target, edge, message = (
+        getattr(theirs, f"lin_{name}", None) for name in ("src", "dst", "edge", "aggr_out")
+    )
     if target is not None and hasattr(theirs, "msg_norm"):
         raise InputError(f"{path}: MsgNorm by features of another width than the message has no equal here")
     linears, norm, norms = _mlp_parts(theirs.mlp, path)
@@ -116,7 +94,7 @@ def _gen_conv(theirs: Any, path: str, done: _Done) -> nn.Module:
             out_channels if target is None else target.in_channels,
         ),
         out_channels,
-        aggr=_aggregation(theirs.aggr_module, path, done).aggregation,
+        aggr=_aggregation(theirs.aggr_module, path, replace).aggregation,
         msg_norm=hasattr(theirs, "msg_norm"),
         mlp_layers=len(linears),
         expansion=linears[0].out_channels // out_channels,
@@ -126,15 +104,24 @@ def _gen_conv(theirs: Any, path: str, done: _Done) -> nn.Module:
         eps=theirs.eps,
     )
     if ours.msg_norm is not None:
-        ours.msg_norm = _message_norm(theirs.msg_norm, path, done)
-    pairs: list[tuple[nn.Module | None, Any]] = [(ours.source_projection, source), (ours.target_projection, target)]
+        ours.msg_norm = _message_norm(theirs.msg_norm, path, replace)
+    # A lazy layer has projections whatever its widths became.
+    ours.source_projection, ours.target_projection, ours.message_projection = (
+        None if lin is None else nn.Linear(lin.in_channels, out_channels, lin.bias is not None)
+        for lin in (source, target, message)
+    )
+    pairs: list[tuple[nn.Module | None, Any]] = [
+        (ours.source_projection, source),
+        (ours.target_projection, target),
+        (ours.message_projection, message),
+    ]
     if isinstance(ours.edge_encoder, AffineEncoder):
         pairs.append((ours.edge_encoder.linear, edge))
     pairs += zip([m for m in ours.mlp if isinstance(m, nn.Linear)], linears, strict=True)
     pairs += zip([m for m in ours.mlp if not isinstance(m, nn.Linear | nn.ReLU)], norms, strict=True)
     for mine, other in pairs:
         if mine is not None:
-            _copy_state(mine, other)
+            copy_state(other, mine)
     return ours
 
 
@@ -148,53 +135,42 @@ def _mlp_parts(mlp: Any, path: str) -> tuple[list[Any], NormName | None, list[nn
     return linears, names[type(norms[0])] if norms else None, norms
 
 
-def _copy_state(ours: nn.Module, theirs: Any) -> None:
-    """Weights, buffers, precision, device and what is frozen."""
-    like = next(theirs.parameters(), None)
-    if like is not None:
-        ours.to(device=like.device, dtype=like.dtype)
-    ours.load_state_dict(theirs.state_dict())
-    for name, parameter in theirs.named_parameters():
-        ours.get_parameter(name).requires_grad_(parameter.requires_grad)
-    for name in ("eps", "momentum"):
-        if hasattr(theirs, name):
-            setattr(ours, name, getattr(theirs, name))
-
-
-def _deep_gcn_layer(theirs: Any, path: str, done: _Done) -> nn.Module:
+def _deep_gcn_layer(theirs: Any, path: str, replace: Replacement) -> nn.Module:
     if theirs.act is not None and type(theirs.act) is not nn.ReLU:
         raise InputError(f"{path}: expected ReLU or no activation, got {theirs.act}")
     return block_class(theirs.block)(
-        _convert(theirs.conv, f"{path}.conv", done),
-        None if theirs.norm is None else _convert(theirs.norm, f"{path}.norm", done),
+        replace(theirs.conv, f"{path}.conv"),
+        None if theirs.norm is None else replace(theirs.norm, f"{path}.norm"),
         dropout=theirs.dropout,
         relu=theirs.act is not None,
         checkpoint=theirs.ckpt_grad,
     )
 
 
-def _message_norm(theirs: Any, path: str, done: _Done) -> MessageNorm:
+def _message_norm(theirs: Any, path: str, replace: Replacement) -> MessageNorm:
     ours = MessageNorm(learn_s=theirs.scale.requires_grad, s=theirs.scale.item())
     if theirs.scale.requires_grad:
         ours.s = _scalar(theirs.scale)
     return ours
 
 
-def _aggregation(theirs: Any, path: str, done: _Done) -> IndexedAggregation:
+def _aggregation(theirs: Any, path: str, replace: Replacement) -> IndexedAggregation:
     ours: aggregators.Aggregation
     match theirs:
         case pyg.SoftmaxAggregation():
             ours = aggregators.SoftmaxAggregation(
                 learn_beta=theirs.learn, semi_gradient=theirs.semi_grad, channels=_channels(theirs)
             )
-            ours.beta = _scalar(theirs.t)
+            ours.beta, ours.initial = _scalar(theirs.t), {"beta": float(theirs._init_t), "y": 0.0}
         case pyg.PowerMeanAggregation():
             ours = aggregators.PowerMeanAggregation(learn_p=theirs.learn, channels=_channels(theirs))
-            ours.p = _scalar(theirs.p)
+            ours.p, ours.initial = _scalar(theirs.p), {"p": float(theirs._init_p), "y": 0.0}
+        case pyg.MultiAggregation(mode="cat"):
+            ours = aggregators.MultiAggregation([_aggregation(a, path, replace).aggregation for a in theirs.aggrs])
         case _:
             if original_class(theirs) not in _PLAIN:
                 known = ", ".join(cls.__name__ for cls in (pyg.SoftmaxAggregation, pyg.PowerMeanAggregation, *_PLAIN))
-                raise InputError(f"{path}: expected one aggregator of {known}, got {theirs}")
+                raise InputError(f"{path}: expected {known}, or several of them concatenated, got {theirs}")
             ours = _PLAIN[original_class(theirs)]()
     return IndexedAggregation(ours)
 
@@ -217,7 +193,7 @@ _PLAIN: dict[type, type[aggregators.Aggregation]] = {
     pyg.MinAggregation: aggregators.MinAggregation,
 }
 
-_CONVERTERS: dict[type, Callable[[Any, str, _Done], nn.Module]] = {
+_CONVERTERS: dict[type, Converter] = {
     pyg.GENConv: _gen_conv,
     pyg.DeepGCNLayer: _deep_gcn_layer,
     pyg.MessageNorm: _message_norm,

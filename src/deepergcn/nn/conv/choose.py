@@ -1,0 +1,63 @@
+"""From the options of GENConv to its aggregator."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from deepergcn.errors import InputError
+from deepergcn.nn.conv.aggregators import AGGREGATORS, Aggregation, MultiAggregation, build_aggregation
+from deepergcn.nn.pyg.names import AGGREGATORS as PYG_AGGREGATORS
+
+AggregatorSpec = str | Aggregation | Sequence[str | Aggregation]
+"""The name of an aggregator, one that brings its own options, or several of either, whose results are concatenated."""
+
+_TAKES = {
+    "softmax": ("beta", "learn_beta", "y", "learn_y", "semi_gradient"),
+    "power_mean": ("p", "learn_p", "y", "learn_y"),
+}
+"""Which options each aggregator has."""
+
+
+def choose_aggregation(aggr: AggregatorSpec, options: dict[str, Any]) -> Aggregation:
+    """The aggregator that ``aggr`` asks for, with those of the options that it takes.
+
+    An option that none takes must have a value that changes nothing: False, or y = 0; beta and p are not looked at.
+    """
+    if isinstance(aggr, Aggregation):
+        return aggr
+    if isinstance(aggr, str):
+        _check_options([aggr], options)
+        return _one(aggr, options)
+    if not isinstance(aggr, Sequence):
+        raise InputError(f"aggr: expected a name, an Aggregation or a list of them, got {type(aggr).__name__}")
+    names = [name for name in aggr if isinstance(name, str)]
+    if names:
+        _check_options(names, options)
+    return MultiAggregation([one if isinstance(one, Aggregation) else _one(one, options) for one in aggr])
+
+
+def _one(name: str, options: dict[str, Any]) -> Aggregation:
+    ours, semi_gradient = _our_name(name)
+    if semi_gradient:
+        options = options | {"semi_gradient": True}
+    return build_aggregation(ours, **{option: options[option] for option in _TAKES.get(ours, ())})
+
+
+def _our_name(name: str) -> tuple[str, bool]:
+    """The aggregator called ``name`` here or in PyG, and whether PyG's name asks for the semi-gradient."""
+    return ("softmax", True) if name == "softmax_sg" else (PYG_AGGREGATORS.get(name, name), False)
+
+
+def _check_options(names: Sequence[str], options: dict[str, Any]) -> None:
+    ours = [_our_name(name)[0] for name in names]
+    if any(name not in AGGREGATORS for name in ours):
+        return  # build_aggregation refuses the name
+    for asked, shown in (
+        ("learn_beta", "learn_beta"),
+        ("semi_gradient", "semi_gradient"),
+        ("learn_p", "learn_p"),
+        ("y", "y and learn_y"),
+        ("learn_y", "y and learn_y"),
+    ):
+        if options[asked] and not any(asked in _TAKES.get(name, ()) for name in ours):
+            takers = " and ".join(name for name, taken in _TAKES.items() if asked in taken)
+            raise InputError(f"{shown}: only {takers} can have it, got aggr={names[0] if len(names) == 1 else names!r}")

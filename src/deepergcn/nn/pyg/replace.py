@@ -1,0 +1,65 @@
+"""Replace modules by their equals, wherever in a model they stand."""
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from torch import nn
+
+from deepergcn.errors import InputError
+
+Converter = Callable[[Any, str, "Replacement"], nn.Module]
+"""Makes the equal of a module, given its place in the model, for errors, and what replaces the modules inside it."""
+
+
+class Replacement:
+    """Calls the converter of every module that has one; the others are kept, with their children replaced.
+
+    Args:
+        converters: what to call for modules of each class; a subclass is refused.
+        class_of: the class of a module, where it is not simply its type.
+    """
+
+    def __init__(self, converters: Mapping[type, Converter], class_of: Callable[[nn.Module], type] = type) -> None:
+        self.converters = converters
+        self.class_of = class_of
+        self.done: dict[nn.Module, nn.Module] = {}  # a module that stands in two places stays one
+
+    def of(self, module: nn.Module) -> nn.Module:
+        """A copy of ``module`` with everything replaced."""
+        return self(copy.deepcopy(module), type(module).__name__)
+
+    def __call__(self, module: nn.Module, path: str) -> nn.Module:
+        if module not in self.done:
+            self.done[module] = self._replaced(module, path)
+        return self.done[module]
+
+    def _replaced(self, module: nn.Module, path: str) -> nn.Module:
+        for known, convert in self.converters.items():
+            if isinstance(module, known):
+                if self.class_of(module) is not known:
+                    raise InputError(f"{path}: {type(module).__name__} changes {known.__name__} and has no equal here")
+                return convert(module, path, self).train(module.training)
+        for name, child in module._modules.items():
+            if child is not None:
+                module._modules[name] = self(child, f"{path}.{name}")
+        return module
+
+
+def check_widths(module: nn.Module, path: str) -> None:
+    """Refuse a module whose lazy widths are not known yet."""
+    if any(isinstance(parameter, nn.UninitializedParameter) for parameter in module.parameters()):
+        raise InputError(f"{path}: its widths are not known yet; call it once before")
+
+
+def copy_state(source: Any, target: nn.Module) -> None:
+    """Weights, buffers, precision, device and what is frozen."""
+    like = next(source.parameters(), None)
+    if like is not None:
+        target.to(device=like.device, dtype=like.dtype)
+    target.load_state_dict(source.state_dict())
+    for name, parameter in source.named_parameters():
+        target.get_parameter(name).requires_grad_(parameter.requires_grad)
+    for name in ("eps", "momentum"):
+        if hasattr(source, name):
+            setattr(target, name, getattr(source, name))
