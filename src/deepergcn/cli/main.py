@@ -6,6 +6,7 @@ import typer
 
 from deepergcn.cli import datasets
 from deepergcn.cli.card import card
+from deepergcn.cli.convert import convert
 from deepergcn.cli.embed import embed
 from deepergcn.cli.evaluate import evaluate
 from deepergcn.cli.predict import predict
@@ -24,7 +25,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.add_typer(datasets.app, name="datasets")
-for command in (train, recipes, evaluate, predict, embed, reproduce, report, card):
+for command in (train, recipes, evaluate, predict, embed, reproduce, report, card, convert):
     app.command()(command)
 
 

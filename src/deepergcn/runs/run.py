@@ -76,7 +76,7 @@ class RunInfo(_Json):
         versions: of Python and of the packages that compute.
         parameters: the number of trainable parameters.
         dataset: the name of the dataset.
-        digest: of the files that it was read from.
+        digest: of the files that it was read from; empty for a converted model.
         inputs: what the network was built for; ``inputs.task.task()`` is the task.
         label_names: the names of the outputs, or empty.
         provenance: how the user's own file was read, to read others in the same way; None for other datasets.

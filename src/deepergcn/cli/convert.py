@@ -1,0 +1,23 @@
+"""``deepergcn convert``: a checkpoint of the authors' code becomes a model that evaluate and predict take."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def convert(
+    checkpoint: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A .pth file of deep_gcns_torch.")],
+    recipe: Annotated[str, typer.Option("--recipe", help="The recipe whose network it is of: a name or a YAML file.")],
+    out: Annotated[Path, typer.Option("--out", help="A .safetensors file to write, or a run directory to make.")],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the recipe; may be given again."),
+    ] = None,
+) -> None:
+    """Convert a checkpoint of the paper's authors."""
+    from deepergcn.runs.convert import convert as convert_checkpoint
+
+    file, info = convert_checkpoint(checkpoint, recipe, out, settings or ())
+    typer.echo(f"{file}: {info.parameters:,} parameters, for {info.dataset}")
+    typer.echo(f"next deepergcn evaluate {out}")

@@ -1,0 +1,102 @@
+"""A checkpoint of the authors' code as an ordinary model file."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from deepergcn.errors import InputError
+from deepergcn.nn.networks.authors import embedding_sizes, from_authors
+from deepergcn.nn.networks.paper import num_parameters
+from deepergcn.recipes.load import load_recipe
+from deepergcn.recipes.schema import Inputs
+from deepergcn.runs.model_file import TrainedModel, save_model
+from deepergcn.runs.network import build_model
+from deepergcn.runs.run import FORMAT, Run, RunInfo
+from deepergcn.version import __version__
+
+
+def convert(
+    checkpoint: str | Path, recipe: str | Path, out: str | Path, settings: Sequence[str] = ()
+) -> tuple[Path, RunInfo]:
+    """Convert a checkpoint of ``deep_gcns_torch``; the model file, and what it is made of.
+
+    The power mean of their code clamps messages to [1e-7, 10] and that of this library does not: where the clamps bite,
+    outputs differ.
+
+    Args:
+        checkpoint: their ``.pth`` file. Only tensors and plain values are read from it, nothing is executed.
+        recipe: the name or file of the recipe whose network the weights are of.
+        out: a ``.safetensors`` file, or a run directory to make.
+        settings: changes of the recipe, ``key=value``.
+    """
+    file, target = Path(checkpoint), Path(out)
+    is_file = target.suffix == ".safetensors"
+    if target.exists() and (is_file or not target.is_dir() or any(target.iterdir())):
+        raise InputError(f"{target}: exists already; name another --out")
+    chosen = load_recipe(recipe, settings)
+    if chosen.data.inputs is None:
+        raise InputError(f"recipe {chosen.name}: has no data.inputs; expected one that says what its network is for")
+    tensors, epoch = read_checkpoint(file)
+    inputs = _inputs(chosen.data.inputs, tensors)
+    with torch.random.fork_rng(devices=[]):
+        model = build_model(chosen, inputs)
+    try:
+        model.load_state_dict(from_authors(tensors, model))
+    except InputError as error:
+        raise InputError(f"{file}: {error} (recipe {chosen.name})") from error
+    info = RunInfo(
+        format=FORMAT,
+        seed=0,
+        versions={"deepergcn": __version__},
+        parameters=num_parameters(model),
+        dataset=chosen.data.source,
+        digest="",
+        inputs=inputs,
+        label_names=(),
+        provenance=None,
+    )
+    trained = TrainedModel(model, chosen, info, epoch)
+    if is_file:
+        save_model(target, trained)
+        return target, info
+    run = Run(target, chosen, info)
+    save_model(run.model_file, trained)
+    return Run.create(target, chosen, info).model_file, info
+
+
+def read_checkpoint(file: Path) -> tuple[dict[str, Tensor], int]:
+    """The weights in a checkpoint, by their names, and the epoch that it is of (0 where it does not say)."""
+    if not file.is_file():
+        raise InputError(f"{file}: there is no such file; expected a checkpoint (.pth, .pt)")
+    try:
+        content = torch.load(file, map_location="cpu", weights_only=True)
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read ({error.strerror or error})") from error
+    except Exception as error:  # a damaged or hostile file can fail in any way
+        reason = "refused: it asks for code to be run" if "Unsupported" in str(error) else "damaged, or another format"
+        raise InputError(f"{file}: is not a checkpoint of tensors and plain values ({reason})") from error
+    state: Any = content
+    for key in ("model_state_dict", "state_dict"):
+        if isinstance(content, dict) and key in content:
+            state = content[key]
+    if not isinstance(state, Mapping) or not state or not all(isinstance(value, Tensor) for value in state.values()):
+        raise InputError(f"{file}: has no weights; expected a checkpoint with model_state_dict")
+    epoch = content.get("epoch", 0) if isinstance(content, dict) else 0
+    return dict(state), epoch if isinstance(epoch, int) and epoch >= 0 else 0
+
+
+def _inputs(inputs: Inputs, tensors: Mapping[str, Tensor]) -> Inputs:
+    """The recipe's inputs, with the categories that the checkpoint has embeddings for: OGB has added some since."""
+    changes = {}
+    for field, lists in (
+        ("nodes", ("atom_encoder.atom_embedding_list",)),
+        ("edges", ("bond_encoder.bond_embedding_list", "gcns.0.edge_encoder.bond_embedding_list")),
+    ):
+        sizes = next((sizes for name in lists if (sizes := embedding_sizes(tensors, name))), ())
+        present = getattr(inputs, field)
+        if isinstance(present, tuple) and len(present) == len(sizes):
+            changes[field] = sizes
+    return inputs.model_copy(update=changes)
