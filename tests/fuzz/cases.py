@@ -293,6 +293,7 @@ def _paths(random: Random, corpus: Corpus, folder: Path, kind: str) -> Case:
     os.mkfifo(folder / "model.safetensors")
     (folder / "loop.csv").symlink_to(folder / "loop.csv")
     (folder / "folder.csv").mkdir()
+    shutil.copy(corpus.folder / "molecules.csv", folder / "\udcff.csv")
     places = [
         "pipe.csv",
         "model.safetensors",

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from deepergcn.data.dataset import PARTS
-from deepergcn.errors import InputError
+from deepergcn.errors import InputError, quote
 
 FRACTIONS = (0.8, 0.1, 0.1)
 """The default sizes of train, valid and test."""
@@ -67,7 +67,9 @@ def part_names(cells: Sequence[str | None], column: str = "split") -> list[str |
     names = [None if cell is None else _PART_OF.get(cell.strip().lower(), "") for cell in cells]
     if "" in names:
         row = names.index("")
-        raise InputError(f"row {row + 1}: the split column {column!r} is {cells[row]!r}; expected train, valid or test")
+        raise InputError(
+            f"row {row + 1}: the split column {column!r} is {quote(cells[row])}; expected train, valid or test"
+        )
     if "train" not in names:
         raise InputError(f"no row of the split column {column!r} is train; expected train, valid or test in each")
     return names

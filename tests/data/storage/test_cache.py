@@ -104,3 +104,9 @@ def test_cache_file_is_one_for_each_identity(tmp_path: Path) -> None:
     assert one == cache_file(tmp_path, "a/b", "path", {"split": "random"})
     assert one != cache_file(tmp_path, "a/b", "path", {"split": "scaffold"})
     assert one.parent == tmp_path / "arrays"
+
+
+def test_a_long_name_of_any_script_is_a_file_name(tmp_path: Path) -> None:
+    path = cache_file(tmp_path, "分子" * 40 + ".csv", "identity")
+    assert cached(path, "key", one_network).name == "one-network"
+    assert cached(path, "key", never).name == "one-network"

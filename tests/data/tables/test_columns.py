@@ -201,3 +201,19 @@ def test_the_names_of_a_wide_table_are_looked_at_once(tmp_path: Path) -> None:
 def test_a_huge_cell(tmp_path: Path) -> None:
     table = columns(tmp_path / "a.csv", "t,u\n" + "x" * 3_000_000 + ",1\n")
     assert len(table.text("t")[0].as_py()) == 3_000_000
+
+
+def test_a_file_name_that_is_not_text(tmp_path: Path) -> None:
+    (tmp_path / "\udcff.csv").write_text("a\n1\n")
+    with pytest.raises(InputError, match=r"\\udcff\.csv': the name is not UTF-8") as caught:
+        read_columns(tmp_path / "\udcff.csv")
+    assert str(caught.value).isascii()
+
+
+def test_messages_stay_short(tmp_path: Path) -> None:
+    table = columns(tmp_path / "a.csv", ",".join(f"c{i}" for i in range(500)) + "\n" + "x" * 9_000 + "," * 499 + "\n")
+    with pytest.raises(InputError, match=r"expected a number$") as caught:
+        table.numbers("c0")
+    assert len(str(caught.value)) < len(str(tmp_path)) + 300
+    with pytest.raises(InputError, match=r"'c19' and 480 more$"):
+        table.require(["z"], "features")

@@ -17,7 +17,7 @@ from deepergcn.data.molecules.featurize import MoleculeGraphs, featurize
 from deepergcn.data.molecules.scaffold import murcko_scaffold
 from deepergcn.data.molecules.skipped import Skipped
 from deepergcn.data.progress import ProgressHook
-from deepergcn.errors import InputError
+from deepergcn.errors import InputError, quote
 
 Form = Literal["smiles", "molblock"]
 """How a molecule is written: as SMILES, or as a record of an SDF file."""
@@ -71,7 +71,7 @@ def parse_molecules(
         for part in results:
             if strict and part.skipped:
                 first = part.skipped[0]
-                raise InputError(f"row {first.row}: cannot read molecule {first.molecule!r}: {first.reason}")
+                raise InputError(f"row {first.row}: cannot read molecule {quote(first.molecule)}: {first.reason}")
             parts.append(part)
             if progress is not None:
                 progress(min(len(parts) * _CHUNK, len(texts)), len(texts))

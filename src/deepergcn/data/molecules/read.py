@@ -26,7 +26,7 @@ from deepergcn.data.storage.folders import data_root
 from deepergcn.data.tables.columns import errors_in
 from deepergcn.data.tables.labels import LabelSchema, infer_labels, labelled, missing_labels, read_labels, strata
 from deepergcn.data.task import Kind, Metric, Task
-from deepergcn.errors import InputError
+from deepergcn.errors import InputError, quote
 
 MoleculeSplit = Literal["random", "scaffold"]
 
@@ -201,7 +201,7 @@ def _report(path: Path, dataset: Dataset, strict: bool, skipped_file: str | Path
     skipped, rows = dataset.provenance.skipped, dataset.provenance.rows
     if skipped:
         first = skipped[0]
-        example = f"row {first.row} is {first.molecule!r}: {first.reason}"
+        example = f"row {first.row} is {quote(first.molecule)}: {first.reason}"
         if strict:
             raise InputError(f"{path}: {example}")
         _log.warning("%s: %d of %d rows are skipped; %s", path, len(skipped), rows, example)

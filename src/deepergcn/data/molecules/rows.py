@@ -14,7 +14,7 @@ from deepergcn.data.progress import ProgressHook
 from deepergcn.data.storage.source_files import check_file
 from deepergcn.data.tables.columns import CSV_NAMES, PARQUET_NAMES, Columns, errors_in, read_columns
 from deepergcn.data.tables.labels import LabelSchema
-from deepergcn.errors import InputError
+from deepergcn.errors import InputError, quote
 
 MOLECULE_NAMES = CSV_NAMES + PARQUET_NAMES + SDF_NAMES
 """How the names of files end that can be read."""
@@ -94,7 +94,7 @@ def parse_rows(
     skipped |= {row.row - 1: row for row in parsed.skipped}
     if not keep.any():
         first = skipped[min(skipped)]
-        raise InputError(f"{path}: no row can be read; row {first.row} is {first.molecule!r}: {first.reason}")
+        raise InputError(f"{path}: no row can be read; row {first.row} is {quote(first.molecule)}: {first.reason}")
     return dataclasses.replace(
         parsed,
         graphs=parsed.graphs.select(keep),

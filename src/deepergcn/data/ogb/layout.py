@@ -21,6 +21,7 @@ from deepergcn.data.ogb.labels import infer_task, targets
 from deepergcn.data.ogb.numbers import Numbers, read_numbers
 from deepergcn.data.storage.cache import cache_file, cached
 from deepergcn.data.storage.digest import source_digest, text_digest
+from deepergcn.data.storage.source_files import check_file
 from deepergcn.data.task import Level, Task
 from deepergcn.errors import InputError
 
@@ -170,11 +171,14 @@ def _split_folder(folder: Path, kind: str | None) -> Path:
 
 def _extras(folder: Path) -> dict[str, Path]:
     """The further columns of the nodes by name."""
-    return {
+    extras = {
         path.name.removesuffix(suffix).removeprefix("node_"): path
         for suffix in reversed(_SUFFIXES)
         for path in sorted(folder.glob(f"raw/node_*{suffix}"))
     }
+    for path in extras.values():
+        check_file(path)
+    return extras
 
 
 def _counts(path: Path, *, least: int, most: int, graphs: int | None = None) -> Numbers:

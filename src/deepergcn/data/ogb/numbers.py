@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from deepergcn.data.storage.memory import check_memory
-from deepergcn.errors import InputError
+from deepergcn.errors import InputError, quote
 
 _BLOCK = 1 << 22
 _LONGEST_ROW = _BLOCK // 2
@@ -143,7 +143,7 @@ def _explain(path: Path, dtype: np.dtype[Any], columns: int, missing: bool, comp
                 for column, cell in enumerate(cells, start=1):
                     if not _fits(cell, dtype, missing):
                         place = f"row {row}" if columns == 1 else f"row {row}, column {column}"
-                        found = repr(cell) if cell.strip() else "nothing"
+                        found = quote(cell) if cell.strip() else "nothing"
                         raise InputError(f"{path}, {place}: has {found}; expected {expected}")
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: the file is damaged or cut short ({_one_line(error)})") from error

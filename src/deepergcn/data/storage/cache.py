@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 def cache_file(root: Path, name: str, *identity: Any) -> Path:
     """Where the cache of one source lies: the name for people, the identity (path, options) for uniqueness."""
-    safe = "".join(c if c.isalnum() or c in "-_" else "_" for c in name)[:80]
+    safe = "".join(c if (c.isascii() and c.isalnum()) or c in "-_" else "_" for c in name)[:80]
     return root / "arrays" / f"{safe}-{text_digest(*identity)[:12]}.safetensors"
 
 

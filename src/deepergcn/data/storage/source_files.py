@@ -9,7 +9,11 @@ from deepergcn.errors import InputError
 
 
 def check_file(path: Path) -> None:
-    """Check that there is a regular file of this name."""
+    """Check that there is a regular file of this name, and that its name is text."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"{str(path)!a}: the name is not UTF-8; expected a file with another name") from error
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError, ValueError) as error:  # ValueError: a name with a NUL

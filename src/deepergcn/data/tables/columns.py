@@ -16,7 +16,7 @@ import pyarrow.parquet
 
 from deepergcn.data.storage.source_files import check_file
 from deepergcn.data.tables.csv_file import read_csv
-from deepergcn.errors import InputError
+from deepergcn.errors import InputError, listed, quote
 
 GAPS = ("", "NA", "N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
 """The cells that are gaps in a column of numbers or labels; in any other column only the empty one is."""
@@ -57,7 +57,7 @@ class Columns:
 
     def quoted_names(self) -> str:
         """The names of all columns, for an error message."""
-        return ", ".join(map(repr, self.names))
+        return listed(list(map(repr, self.names)))
 
     def take(self, rows: npt.NDArray[np.int64]) -> "Columns":
         """These rows, counted from 0."""
@@ -68,7 +68,8 @@ class Columns:
         for name in names:
             if name not in self._positions:
                 raise InputError(
-                    f"{self.path}: there is no column {name!r} for the {purpose}; the columns are {self.quoted_names()}"
+                    f"{self.path}: there is no column {quote(name)} for the {purpose}; "
+                    f"the columns are {self.quoted_names()}"
                 )
 
     def text(self, name: str) -> Any:
@@ -107,7 +108,7 @@ class Columns:
 
     def not_a_number(self, name: str, row: int) -> str:
         """The error for such a cell."""
-        return f"row {row + 1}: column {name!r} is {self.text(name)[row].as_py()!r}; expected a number"
+        return f"row {row + 1}: column {name!r} is {quote(self.text(name)[row].as_py())}; expected a number"
 
     def _cells(self, name: str) -> Any:
         cells = self.table.column(self._positions[name]).combine_chunks()

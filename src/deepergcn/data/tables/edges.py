@@ -10,7 +10,7 @@ from torch import Tensor
 
 from deepergcn.data.dataset import directed
 from deepergcn.data.tables.columns import Columns
-from deepergcn.errors import InputError
+from deepergcn.errors import InputError, quote
 
 
 def node_ids(nodes: Columns, column: str) -> Any:
@@ -25,7 +25,7 @@ def node_ids(nodes: Columns, column: str) -> Any:
     if len(repeated):
         row = repeated[0]
         raise InputError(
-            f"{nodes.path}: row {row + 1}: the id {ids[row].as_py()!r} is that of row {first[row] + 1} too"
+            f"{nodes.path}: row {row + 1}: the id {quote(ids[row].as_py())} is that of row {first[row] + 1} too"
         )
     return ids
 
@@ -40,7 +40,9 @@ def edge_ends(edges: Columns, ids: Any, source: str, target: str, node_file: Pat
         if (found < 0).any():
             row = int((found < 0).argmax())
             name = names[row].as_py() or ""
-            raise InputError(f"{edges.path}: row {row + 1}: {column} {name!r} is not the id of a node in {node_file}")
+            raise InputError(
+                f"{edges.path}: row {row + 1}: {column} {quote(name)} is not the id of a node in {node_file}"
+            )
         numbers.append(found)
     return np.stack(numbers).astype(np.int64)
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from deepergcn.data.labels import MOST_CLASSES, infer_kind, label_array, named_column
 from deepergcn.data.tables.columns import Columns
 from deepergcn.data.task import METRICS, Kind, Level, Metric, Task
-from deepergcn.errors import InputError
+from deepergcn.errors import InputError, listed, quote
 
 
 @dataclass(frozen=True)
@@ -164,8 +164,8 @@ def _codes(table: Columns, column: str, names: Sequence[str]) -> npt.NDArray[np.
     if unknown.any():
         row = int(unknown.argmax())
         raise InputError(
-            f"{table.path}: row {row + 1}: label {column!r} is {text[row].as_py()!r}; "
-            f"expected one of {', '.join(names)}"
+            f"{table.path}: row {row + 1}: label {column!r} is {quote(text[row].as_py())}; "
+            f"expected one of {listed(names)}"
         )
     values: npt.NDArray[np.float64] = found.cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)
     return values
