@@ -14,10 +14,11 @@ def user_cache() -> Path:
 
     Where the user has no home, or cannot write there, it is a folder of the user's own among the temporary ones.
     """
-    path = user_cache_path("deepergcn", appauthor=False)
-    if path.is_absolute() and _can_be_made(path):
-        return path
-    return _temporary_folder()
+    try:
+        path = user_cache_path("deepergcn", appauthor=False)
+    except RuntimeError:  # there is no home
+        return _temporary_folder()
+    return path if path.is_absolute() and _can_be_made(path) else _temporary_folder()
 
 
 def is_private(folder: Path) -> bool:

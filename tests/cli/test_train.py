@@ -1,6 +1,7 @@
 """``deepergcn train`` and ``deepergcn recipes``, as typed."""
 
 import json
+import shlex
 import signal
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from deepergcn.training import train as training
 from deepergcn.training.signals import Interrupted
 from tests.cli.program import Program
 from tests.training.small import molecule_settings, molecules
+
+HUGE = ("--set", "model.expansion=64", "--set", "model.mlp_layers=8", "--set", "model.num_layers=100")
 
 
 @pytest.fixture
@@ -171,6 +174,71 @@ def test_a_run_is_neither_overwritten_nor_resumed_as_another(deepergcn: Program,
         assert message in answer.err
 
 
+def test_a_relative_path_is_stored_as_an_absolute_one(
+    deepergcn: Program, small: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    relative = ["--set", "data.source=molecules.csv"]
+    assert deepergcn("train", "--out", "run", "--epochs", 1, *small, *relative).code == 0
+    assert Run.open("run").recipe.data.source == str(tmp_path / "molecules.csv")
+    assert deepergcn("train", "--resume", "--out", "run", "--epochs", 2, *small, *relative).code == 0
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert deepergcn("evaluate", "../run").code == 0
+
+
+def test_without_an_edge_encoder_edge_features_are_dropped(deepergcn: Program, small: list[str]) -> None:
+    without = ["--set", "model.edge_encoder=none"]
+    answer = deepergcn("train", "--out", "run", "--epochs", 1, *small, *without)
+    assert answer.code == 0, answer.err
+    assert Run.open("run").info.inputs.edges is None
+    assert deepergcn("evaluate", "run").code == 0
+    assert deepergcn("predict", "run", "molecules.csv", "-o", "predictions.csv").code == 0
+
+
+@pytest.mark.parametrize("option", ["targets: 5", "fractions: many", "seed: [1]", "strict: {}", "split: 3"])
+def test_an_option_of_the_wrong_type_is_named(deepergcn: Program, tmp_path: Path, option: str) -> None:
+    source = molecules(tmp_path)
+    answer = deepergcn("train", "--set", f"data={{source: {source}, options: {{targets: active, {option}}}}}")
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    assert f"option {option.partition(':')[0]!r} is " in answer.err
+
+
+def test_an_internal_type_error_is_not_told_as_the_users_mistake(
+    deepergcn: Program, small: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: object) -> None:
+        raise TypeError("a defect of the program")
+
+    monkeypatch.setattr("deepergcn.runs.network._node_encoder", broken)
+    with pytest.raises(TypeError, match="a defect of the program"):
+        deepergcn("train", *small)
+
+
+def test_printed_commands_are_quoted_for_the_shell(deepergcn: Program, small: list[str]) -> None:
+    answer = deepergcn("train", "--out", "my run; $(touch x)", "--epochs", 1, *small)
+    assert "next deepergcn predict 'my run; $(touch x)' 'my run; $(touch x)/sample.csv' --id-column" in answer.out
+    following = deepergcn(*shlex.split(answer.out.splitlines()[-1])[2:])
+    assert following.code == 0, following.err
+
+
+def test_another_environment_is_told_in_one_line(deepergcn: Program, small: list[str]) -> None:
+    assert deepergcn("train", "--out", "run", "--epochs", 1, *small).code == 0
+    info = json.loads(Path("run/run.json").read_text())
+    info["environment"] |= {"processor": "another", "threads": 77}
+    info["versions"]["torch"] = "1.0"
+    Path("run/run.json").write_text(json.dumps(info))
+    answer = deepergcn("train", "--resume", "--out", "run", "--epochs", 2)
+    assert answer.code == 0
+    assert answer.err.count("\n") == 1
+    assert answer.err.startswith("warning: run: was trained with torch 1.0 (now ")
+    assert "processor another (now " in answer.err
+    assert "threads 77 (now " in answer.err
+    evaluated = deepergcn("evaluate", "run")
+    assert evaluated.code == 0
+    assert "was trained with torch 1.0" in evaluated.err
+    assert "threads" not in evaluated.err
+
+
 def test_data_that_has_changed_is_noticed(deepergcn: Program, small: list[str], tmp_path: Path) -> None:
     assert deepergcn("train", "--out", "run", "--epochs", 1, *small).code == 0
     with (tmp_path / "molecules.csv").open("a") as file:
@@ -213,6 +281,6 @@ def test_recipes_are_listed(deepergcn: Program) -> None:
 
 
 def test_a_network_that_memory_cannot_hold_is_answered_in_one_line(deepergcn: Program, small: list[str]) -> None:
-    answer = deepergcn("train", "--out", "run", *small, "--set", "model.hidden_channels=10000000")
+    answer = deepergcn("train", "--out", "run", *small, "--set", "model.hidden_channels=60000", *HUGE)
     assert (answer.code, answer.err.count("\n")) == (2, 1)
     assert "error: there is not enough memory; smaller: training.batch_size, model.hidden_channels" in answer.err

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from deepergcn.data import load_dataset, write_layout
-from deepergcn.data.registry import FORMATS, SOURCES, load_tables
+from deepergcn.data.registry import FORMATS, SOURCES, load_described
 from deepergcn.errors import InputError
 from tests.data.examples import assert_same, one_network
 
@@ -71,6 +71,9 @@ def test_options_of_tables_are_checked(tmp_path: Path) -> None:
         (tmp_path / name).write_text("id\n1\n")
     nodes, edges = tmp_path / "nodes.csv", tmp_path / "edges.csv"
     with pytest.raises(InputError, match=r"nodes\.csv: has no option 'speed'; its options: label, id_column"):
-        load_tables(nodes, edges, tmp_path, speed=3)
+        load_described(str(nodes), str(edges), {"speed": 3})
     with pytest.raises(InputError, match=r"nodes\.csv: option 'directed' is 'no'; Input should be a valid boolean"):
-        load_tables(nodes, edges, tmp_path, directed="no")
+        load_described(str(nodes), str(edges), {"directed": "no"})
+    for name in ("root", "skipped_file", "workers", "progress"):
+        with pytest.raises(InputError, match=f"has no option '{name}'"):
+            load_described(str(nodes), str(edges), {name: str(tmp_path / "trap")})

@@ -6,6 +6,7 @@ import pytest
 
 from deepergcn.errors import InputError
 from deepergcn.recipes import load_recipe, read_recipe
+from deepergcn.recipes.load import MOST_CHARACTERS
 
 FILE = """
 base: solubility
@@ -94,3 +95,36 @@ def test_a_recipe_that_is_not_there_is_refused_with_the_names_of_those_that_are(
     binary.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="the recipe cannot be read"):
         load_recipe(binary)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]", "is not YAML (line 2 has an alias (*)"),
+        ("[" * 100_000, "is nested too deeply"),
+        ("name: 2020-99-99", "is not YAML"),
+        (f"name: {'9' * 5000}", "is not YAML"),
+        ("#" * (MOST_CHARACTERS + 1), "expected at most"),
+    ],
+    ids=["aliases", "depth", "date", "digits", "length"],
+)
+def test_a_text_cannot_grow_without_bound(text: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_recipe(text, "mine.yaml")
+    assert message in str(caught.value)
+    with pytest.raises(InputError):
+        load_recipe("solubility", [f"name={text}"])
+
+
+def test_a_large_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "large.yaml"
+    with path.open("wb") as file:
+        file.truncate(1 << 33)
+    with pytest.raises(InputError, match=r"large\.yaml: has 8589934592 bytes; a recipe has at most"):
+        load_recipe(path)
+
+
+@pytest.mark.parametrize("key", ["num_layers", "hidden_channels", "mlp_layers", "expansion"])
+def test_sizes_are_bounded(key: str) -> None:
+    with pytest.raises(InputError, match=rf"model\.{key} is 1000000000; Input should be less than or equal to"):
+        load_recipe("solubility", [f"model.{key}=1000000000"])

@@ -14,6 +14,7 @@ from safetensors import safe_open
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.ogb.layout_writer import write_layout
 from deepergcn.data.task import Task
+from deepergcn.runs.model_file import load_model
 from deepergcn.runs.run import Run
 
 FORK_SERVER_LOADS = ["tests.training.warm"]
@@ -107,10 +108,9 @@ def repeatable(run: Run) -> dict[str, Any]:
     assert summary is not None
     with safe_open(run.model_file, framework="pt") as file:
         weights = {name: file.get_tensor(name).numpy().tobytes() for name in file.keys()}  # noqa: SIM118
-        epoch = file.metadata()["epoch"]
     return {
         "weights": weights,
-        "epoch": epoch,
+        "epoch": load_model(run.model_file).epoch,
         "metrics": rows,
         "dynamics": (run.path / "dynamics.csv").read_bytes(),
         "summary": summary.model_dump(exclude={"seconds"}),

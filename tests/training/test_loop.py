@@ -14,6 +14,7 @@ from deepergcn.errors import InputError
 from deepergcn.recipes.load import load_recipe
 from deepergcn.recipes.schema import OptimizerSection
 from deepergcn.runs.dataset import load_data
+from deepergcn.runs.environment import environment
 from deepergcn.runs.model_file import load_model
 from deepergcn.runs.run import Run
 from deepergcn.runs.state import Progress, Scores, resume_state
@@ -49,6 +50,8 @@ def test_the_run_directory_says_everything(tmp_path: Path) -> None:
     assert run.info.parameters == sum(weight.numel() for weight in load_model(run.model_file).model.parameters())
     assert {"torch", "deepergcn", "python"} <= run.info.versions.keys()
     assert isinstance(run.info.provenance, MoleculeProvenance)
+    assert run.info.environment == environment()
+    assert run.info.environment.threads == torch.get_num_threads()
     assert len(run.dynamics()) == 4 * 3
     assert {row["layer"] for row in run.dynamics()} == {1, 2, 3}
     assert all(row["beta"] is not None and row["p"] is None for row in run.dynamics())
@@ -62,6 +65,7 @@ def test_a_run_is_repeatable_and_seeds_differ(tmp_path: Path) -> None:
     first, again = (train("solubility", settings=settings, out=tmp_path / name) for name in "ab")
     other = train("solubility", settings=settings, out=tmp_path / "c", seed=1)
     assert repeatable(first) == repeatable(again)
+    assert first.model_file.read_bytes() == again.model_file.read_bytes()
     assert repeatable(first)["metrics"] != repeatable(other)["metrics"]
 
 
@@ -102,7 +106,7 @@ def test_a_validation_that_is_not_finite_is_the_worst_also_after_a_resume(
 
 def test_outputs_that_are_not_finite_are_a_score_that_is_not_finite_and_no_labels_are_none(tmp_path: Path) -> None:
     recipe = load_recipe("solubility", molecule_settings(molecules(tmp_path)))
-    dataset = load_data(recipe.data)
+    dataset = load_data(recipe)
     evaluation = Evaluation(dataset, recipe, 0)
     outputs = torch.zeros(dataset.num_items, 1)
     outputs[dataset.split["valid"]] = math.nan

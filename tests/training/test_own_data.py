@@ -190,13 +190,12 @@ def test_the_files_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     nodes, edges = table_files(tmp_path)
     found = own_tables(nodes, edges, label="y", root=tmp_path)
     recipe = load_recipe("own-tables", found.settings)
-    for name in ("load_dataset", "load_tables"):
-        monkeypatch.setattr(f"deepergcn.runs.dataset.{name}", refuse_to_read)
+    monkeypatch.setattr("deepergcn.runs.dataset.load_described", refuse_to_read)
     monkeypatch.setattr("deepergcn.data.tables.read.read_columns", refuse_to_read)
-    assert load_data(recipe.data, found.loaded) is found.loaded.dataset
+    assert load_data(recipe, found.loaded) is found.loaded.dataset
     other = recipe.data.model_copy(update={"options": {**recipe.data.options, "directed": True}})
     with pytest.raises(AssertionError, match="read again"):
-        load_data(other, found.loaded)
+        load_data(recipe.model_copy(update={"data": other}), found.loaded)
 
 
 def test_another_metric_needs_no_other_features(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

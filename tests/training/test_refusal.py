@@ -1,5 +1,6 @@
 """Malicious and damaged model files: refused in one line, and nothing in them is executed."""
 
+import json
 import pickle
 import struct
 from collections.abc import Callable
@@ -8,12 +9,15 @@ from typing import Any
 
 import pytest
 import torch
+import yaml
 from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
 from deepergcn.errors import InputError
 from deepergcn.inference.predictor import load
+from deepergcn.runs.model_file import ENTRY, checksum
+from deepergcn.training.train import train
 from tests.training.trained import make_run, molecule_file, small_recipe
 
 Change = Callable[[dict[str, Tensor], dict[str, str]], Any]
@@ -48,13 +52,17 @@ def refusal(run: Path) -> str:
     return message
 
 
-def change(run: Path, how: Change) -> None:
+def change(run: Path, how: Change, sign: bool = True) -> None:
+    """Change a model file as someone who knows the format would, with a new checksum, or as an accident would."""
     file = run / "model.safetensors"
     with safe_open(file, framework="pt") as opened:
-        metadata = dict(opened.metadata())
+        metadata = json.loads(opened.metadata()[ENTRY])
         tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
     how(tensors, metadata)
-    save_file(tensors, file, metadata=metadata)
+    if sign:
+        metadata.pop("checksum", None)
+        metadata["checksum"] = checksum(metadata, tensors)
+    save_file(tensors, file, metadata={ENTRY: json.dumps(metadata)})
 
 
 def test_the_file_as_it_was_written_loads(run: Path) -> None:
@@ -93,8 +101,12 @@ def test_yaml_that_calls_functions_is_refused_and_not_executed(run: Path, tmp_pa
         ("aggr: softmax", "aggr: os.system", ("model.aggr", "'os.system'", "softmax")),
         ("model:\n", "model:\n  plugin: evil.module\n", ("model.plugin", "is not a key")),
         ("num_layers: 2", "num_layers: 2.5", ("model.num_layers", "2.5")),
-        ("num_layers: 2", "num_layers: 1000000000", ("num_layers", "1000000000")),
-        ("hidden_channels: 8", "hidden_channels: 100000000000", ("cannot be built",)),
+        ("num_layers: 2", "num_layers: 1000000000", ("model.num_layers", "1000000000", "less than")),
+        ("num_layers: 2", "num_layers: 10000", ("num_layers 10000", "expect more")),
+        ("mlp_layers: 1", "mlp_layers: 1000000000", ("model.mlp_layers", "1000000000", "less than")),
+        ("mlp_layers: 1", "mlp_layers: 64", ("mlp_layers 64", "expect more")),
+        ("model:\n", "model:\n  expansion: 1000000000\n", ("model.expansion", "1000000000", "less than")),
+        ("hidden_channels: 8", "hidden_channels: 100000000000", ("model.hidden_channels", "less than")),
         ("hidden_channels: 8", "hidden_channels: 16", ("8]", "16]")),
     ],
 )
@@ -142,6 +154,95 @@ def test_weights_that_do_not_fit_the_recipe_are_named(run: Path, how: Change, wo
 def test_weights_that_are_not_finite_are_refused(run: Path) -> None:
     change(run, lambda tensors, metadata: tensors["head.weight"].fill_(torch.nan))
     assert "the weight head.weight has values that are not finite" in refusal(run)
+
+
+@pytest.mark.parametrize("field", ["nodes", "outputs"])
+def test_inputs_without_bounds_are_refused(run: Path, field: str) -> None:
+    def widen(tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
+        info = json.loads(metadata["run"])
+        if field == "nodes":
+            info["inputs"]["nodes"] = 10**15
+        else:
+            info["inputs"]["task"]["outputs"] = 10**15
+        metadata["run"] = json.dumps(info)
+
+    change(run, widen)
+    assert field in refusal(run)
+
+
+@pytest.mark.parametrize("what", ["a weight", "the recipe", "the run", "the epoch"])
+def test_a_change_without_the_checksum_is_noticed(run: Path, what: str) -> None:
+    def edit(tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
+        if what == "a weight":
+            tensors["head.bias"][0] += 1
+        else:
+            key = what.removeprefix("the ")
+            metadata[key] = metadata[key] + ("7" if key == "epoch" else " ")
+
+    change(run, edit, sign=False)
+    assert "is damaged: its content does not match its checksum" in refusal(run)
+
+
+def test_every_flipped_byte_of_a_model_file_is_noticed(run: Path) -> None:
+    file = run / "model.safetensors"
+    good = file.read_bytes()
+    for place in range(0, len(good), max(len(good) // 60, 1)):
+        if good[place : place + 1] == b" ":  # the blanks that pad the header carry nothing
+            continue
+        file.write_bytes(good[:place] + bytes([good[place] ^ 0x04]) + good[place + 1 :])
+        refusal(run)
+
+
+def test_models_of_version_0_1_0_without_a_checksum_still_load(run: Path) -> None:
+    file = run / "model.safetensors"
+    with safe_open(file, framework="pt") as opened:
+        content = json.loads(opened.metadata()[ENTRY])
+        tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
+    del content["checksum"]
+    info = json.loads(content["run"])
+    del info["environment"]
+    save_file(tensors, file, metadata=content | {"format": "1", "run": json.dumps(info | {"format": 1})})
+    (run / "run.json").write_text(json.dumps(info | {"format": 1}))
+    assert load(run).predict(["CCO"]).values.shape == (1, 3)
+    save_file(tensors, file, metadata=content)
+    assert "has no checksum in its metadata" in refusal(run)
+
+
+@pytest.mark.parametrize(
+    "options", [{"skipped_file": "{trap}"}, {"root": "{trap}"}, {"workers": 1}, {"progress": "{trap}"}]
+)
+def test_a_model_or_recipe_never_names_a_file_to_write(run: Path, tmp_path: Path, options: dict[str, Any]) -> None:
+    trap = tmp_path / "trap"
+    named = {"targets": ["target"]} | {k: str(v).format(trap=trap) for k, v in options.items()}
+    source = str(tmp_path / "classes.csv")
+
+    def name_files(tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
+        recipe = yaml.safe_load(metadata["recipe"])
+        recipe["data"] = {"source": source, "options": named}
+        metadata["recipe"] = yaml.safe_dump(recipe)
+        (run / "recipe.yaml").write_text(metadata["recipe"])
+
+    change(run, name_files)
+    bad = tmp_path / "bad.csv"
+    bad.write_text("smiles,target\n" + "CCO,high\nnonsense,low\n" * 8)
+    expected = f"has no option '{next(iter(options))}'"
+    with pytest.raises(InputError, match=expected):
+        load(run).evaluate(data=bad)
+    with pytest.raises(InputError, match=expected):
+        load(run).evaluate()
+    with pytest.raises(InputError, match=expected):
+        train(run / "recipe.yaml", out=tmp_path / "new")
+    assert len(load(run).predict(bad)) == 16
+    assert not trap.exists()
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_model_file_alone_reads_only_what_its_user_names(run: Path, tmp_path: Path) -> None:
+    expected = load(run).evaluate()
+    alone = load(run / "model.safetensors")
+    with pytest.raises(InputError, match=r"classes\.csv: is read only for a run directory; .* name the data"):
+        alone.evaluate()
+    assert alone.evaluate(data=tmp_path / "classes.csv") == expected
 
 
 @pytest.mark.parametrize("key", ["format", "recipe", "run", "epoch"])

@@ -5,7 +5,6 @@ import errno
 import fcntl
 import itertools
 import os
-import random
 import signal
 import time
 from collections.abc import Iterator
@@ -16,12 +15,12 @@ import torch
 
 from deepergcn.errors import InputError
 from deepergcn.runs.lock import locked
-from deepergcn.runs.run import Run
 from deepergcn.training.signals import Interrupted
 from deepergcn.training.train import train
+from tests.kills import compare
 from tests.training.small import molecule_settings, molecules, network, network_settings, repeatable, start
 
-KILLS = 20
+KILLS = 7
 
 
 def _train(recipe: str, settings: list[str], out: Path, resume: bool) -> None:
@@ -44,27 +43,9 @@ def job(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, list[str]]
     return "yeast-proteins", network_settings(network(tmp_path), "optimizer.clip=1.0", "model.msg_norm=true")
 
 
-def test_killed_twenty_times_the_run_ends_bit_for_bit_as_if_never_stopped(tmp_path: Path) -> None:
-    settings = molecule_settings(molecules(tmp_path, count=40), "training.epochs=30")
-    whole = train("solubility", settings=settings, out=tmp_path / "whole")
-    out, draw, kills = tmp_path / "killed", random.Random(0), 0
-    while True:
-        process = start(_train, "solubility", settings, out, (out / "run.json").exists())
-        rows, moment = _rows(out), None
-        while process.is_alive():
-            if kills < KILLS and moment is None and _rows(out) > rows:
-                moment = time.monotonic() + draw.uniform(0, 0.05)
-            if moment is not None and time.monotonic() >= moment:
-                process.kill()
-                kills += 1
-                break
-            time.sleep(0.001)
-        process.join()
-        if process.exitcode == 0:
-            break
-        assert process.exitcode == -signal.SIGKILL
-    assert kills == KILLS
-    assert repeatable(Run.open(out)) == repeatable(whole)
+@pytest.mark.parametrize("name", ["molecules", "network", "tables"])
+def test_killed_again_and_again_the_run_ends_bit_for_bit_as_if_never_stopped(tmp_path: Path, name: str) -> None:
+    assert compare(tmp_path, name, KILLS, seed=0) == KILLS
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -60,7 +60,7 @@ def small_recipe(source: Path, edges: Path | None = None, settings: Sequence[str
 
 def make_run(folder: Path, recipe: Recipe) -> Path:
     """A run directory with a model of random weights for the data of the recipe."""
-    dataset = load_data(recipe.data)
+    dataset = load_data(recipe)
     info = run_info(dataset)
     torch.manual_seed(0)
     model = build_model(recipe, info.inputs)

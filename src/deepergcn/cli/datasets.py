@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from deepergcn.cli.table import print_table
+from deepergcn.cli.terminal import say
 
 app = typer.Typer(help="List the datasets, or download one.", invoke_without_command=True)
 
@@ -49,7 +50,7 @@ def datasets(
         for entry in entries
     )
     print_table(("name", "what", "state", "raw files", "cache"), rows, right=["raw files", "cache"])
-    typer.echo(f"data: {base}")
+    say(f"data: {base}")
 
 
 @app.command()
@@ -70,7 +71,7 @@ def get(
 
     if name not in KNOWN:
         if name in SOURCES:
-            typer.echo(f"{name} is built in: there is nothing to get")
+            say(f"{name} is built in: there is nothing to get")
             return
         raise InputError(f"there is no dataset {name!r} to get; expected one of {', '.join(KNOWN)}")
     parent = context.parent.params.get("root") if context.parent else None
@@ -82,4 +83,4 @@ def get(
             data_root(root or parent),
             lambda done, total: bar.update(task, completed=done, total=total),
         )
-    typer.echo(f"{name} is complete and verified in {folder}")
+    say(f"{name} is complete and verified in {folder}")

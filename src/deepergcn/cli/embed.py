@@ -14,6 +14,7 @@ from deepergcn.cli.options import (
     SmilesColumnOption,
 )
 from deepergcn.cli.predict import left_empty
+from deepergcn.cli.terminal import say
 
 
 def embed(
@@ -38,4 +39,4 @@ def embed(
         )
     embeddings.write(output)
     rows, channels = embeddings.values.shape
-    typer.echo(f"{output}: {rows} rows of {channels} channels{left_empty(embeddings.skipped)}")
+    say(f"{output}: {rows} rows of {channels} channels{left_empty(embeddings.skipped)}")

@@ -13,6 +13,7 @@ from deepergcn.cli.predict import predict
 from deepergcn.cli.recipes import recipes
 from deepergcn.cli.report import report
 from deepergcn.cli.reproduce import reproduce
+from deepergcn.cli.terminal import prepare_streams, say
 from deepergcn.cli.train import train
 from deepergcn.errors import InputError
 from deepergcn.version import __version__
@@ -47,6 +48,7 @@ def _options(
 
 def main() -> None:
     """Run the program; the console script of the package. What a user can put right is one line, not a traceback."""
+    prepare_streams()
     try:
         app()
     except InputError as error:
@@ -69,5 +71,5 @@ def _is_out_of_memory(error: Exception) -> bool:
 
 
 def _fail(message: str) -> NoReturn:
-    typer.echo(f"error: {' '.join(message.split())}", err=True)
+    say(f"error: {' '.join(message.split())}", err=True)
     raise SystemExit(2)

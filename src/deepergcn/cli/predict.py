@@ -13,6 +13,8 @@ from deepergcn.cli.options import (
     SkippedOption,
     SmilesColumnOption,
 )
+from deepergcn.cli.terminal import say
+from deepergcn.errors import InputError
 
 if TYPE_CHECKING:
     from deepergcn.data.molecules.skipped import Skipped
@@ -28,20 +30,25 @@ def predict(
     smiles_column: SmilesColumnOption = None,
     id_column: IdColumnOption = None,
     skipped: SkippedOption = None,
+    spreadsheet: Annotated[
+        bool,
+        typer.Option("--spreadsheet", help="Escape texts of the CSV that a spreadsheet would take for formulas."),
+    ] = False,
 ) -> None:
     """Predict the molecules of a file, or the nodes of tables, with a trained network."""
     from deepergcn.cli.progress import molecule_bar
     from deepergcn.inference.predictions import PREDICTION_NAMES, check_ending
     from deepergcn.inference.predictor import load
 
-    check_ending(output, PREDICTION_NAMES)
+    if check_ending(output, PREDICTION_NAMES) != ".csv" and spreadsheet:
+        raise InputError(f"--spreadsheet: {output} is no CSV file; expected a name that ends in .csv")
     model = load(run)
     with molecule_bar() as progress:
         predictions = model.predict(
             data, edges, smiles_column=smiles_column, id_column=id_column, skipped_file=skipped, progress=progress
         )
-    predictions.write(output)
-    typer.echo(f"{output}: {len(predictions)} rows{left_empty(predictions.skipped)}")
+    predictions.write(output, spreadsheet=spreadsheet)
+    say(f"{output}: {len(predictions)} rows{left_empty(predictions.skipped)}")
 
 
 def left_empty(skipped: "tuple[Skipped, ...]") -> str:

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import typer
 from rich import progress as rich
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from deepergcn.data.progress import ProgressHook
+from deepergcn.cli.terminal import say
 from deepergcn.runs.callbacks import Callback
 from deepergcn.runs.run import Row, Run
 from deepergcn.runs.state import Progress
@@ -21,17 +21,15 @@ class EpochLines(Callback):
     def on_train_start(self, run: Run, progress: Progress, steps: int) -> None:
         info, recipe = run.info, run.recipe
         self.epochs, self.metric = recipe.training.epochs, info.inputs.task.metric
-        typer.echo(
+        say(
             f"{recipe.name}: {recipe.model.network} with {recipe.model.num_layers} layers and {info.parameters:,} "
             f"parameters on {info.dataset}, seed {info.seed}, in {run.path}"
         )
         if progress.epoch or progress.step:
-            typer.echo(f"resumed after epoch {progress.epoch}" + (f", step {progress.step}" if progress.step else ""))
+            say(f"resumed after epoch {progress.epoch}" + (f", step {progress.step}" if progress.step else ""))
 
     def on_epoch_end(self, metrics: Row, dynamics: Sequence[Row], progress: Progress) -> None:
-        typer.echo(
-            f"epoch {progress.epoch}/{self.epochs}  {self.scores(metrics, progress)}  {metrics['seconds']:.1f} s"
-        )
+        say(f"epoch {progress.epoch}/{self.epochs}  {self.scores(metrics, progress)}  {metrics['seconds']:.1f} s")
 
     def scores(self, metrics: Row, progress: Progress) -> str:
         """Train loss, validation score, and the best validation score so far."""

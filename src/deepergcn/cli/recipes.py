@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from deepergcn.cli.table import print_table
+from deepergcn.cli.terminal import say
 
 
 def recipes(as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False) -> None:
@@ -31,4 +32,4 @@ def recipes(as_json: Annotated[bool, typer.Option("--json", help="Print the list
         for entry in entries
     )
     print_table(("recipe", "task", "network", "aggregator", "parameters", "published"), rows, right=["parameters"])
-    typer.echo("deepergcn train RECIPE trains one; deepergcn train trains solubility")
+    say("deepergcn train RECIPE trains one; deepergcn train trains solubility")

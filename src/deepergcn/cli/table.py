@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from deepergcn.cli.terminal import clean, plain
+
 _PIPE_WIDTH = 200
 
 
@@ -18,6 +20,6 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Se
             column, justify="right" if number else "left", no_wrap=number or column == columns[0], overflow="fold"
         )
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(plain(clean(cell)) for cell in row))
     console = Console()
     (console if console.is_terminal else Console(width=_PIPE_WIDTH)).print(table)

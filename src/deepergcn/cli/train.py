@@ -1,5 +1,6 @@
 """``deepergcn train``: one command from data to a trained network."""
 
+import shlex
 import sys
 from functools import partial
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from deepergcn.cli.terminal import say
 from deepergcn.errors import InputError
 
 if TYPE_CHECKING:
@@ -129,7 +131,7 @@ def train(
             tell = partial(_tell, train_one(recipe, **options))
     except Interrupted as interrupted:
         if is_first_process():
-            typer.echo(str(interrupted), err=True)
+            say(str(interrupted), err=True)
         raise typer.Exit(128 + interrupted.number) from None
     if is_first_process():
         tell()
@@ -179,13 +181,14 @@ def _tell(run: "Run") -> None:
         return
     score = "has nothing to score" if summary.test_score is None else f"{summary.test_score:.4f}"
     by = "the last" if summary.valid_score is None else f"the best by validation ({summary.valid_score:.4f})"
-    typer.echo(f"test {summary.metric} {score} at epoch {summary.best_epoch}, {by}; {summary.seconds:.0f} s")
-    typer.echo(f"run  {run.path}")
+    say(f"test {summary.metric} {score} at epoch {summary.best_epoch}, {by}; {summary.seconds:.0f} s")
+    say(f"run  {run.path}")
     sample = run.path / "sample.csv"
     if sample.exists():
-        typer.echo(f"next {_program()} predict {run.path} {sample} --id-column name --output predictions.csv")
+        command = ["predict", str(run.path), str(sample), "--id-column", "name", "--output", "predictions.csv"]
     else:
-        typer.echo(f"next {_program()} evaluate {run.path}")
+        command = ["evaluate", str(run.path)]
+    say(f"next {shlex.join([_program(), *command])}")
 
 
 def _program() -> str:
@@ -197,5 +200,5 @@ def _program() -> str:
 def _tell_runs(folder: Path, summary: "RunsSummary") -> None:
     if summary.test_mean is not None:
         deviation = "" if summary.test_deviation is None else f" ± {summary.test_deviation:.4f}"
-        typer.echo(f"test {summary.metric} {summary.test_mean:.4f}{deviation} over {len(summary.seeds)} seeds")
-    typer.echo(f"runs {folder}")
+        say(f"test {summary.metric} {summary.test_mean:.4f}{deviation} over {len(summary.seeds)} seeds")
+    say(f"runs {folder}")

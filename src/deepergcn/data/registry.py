@@ -5,11 +5,11 @@ A loader is written as ``"module:function"`` and imported when it is used, so th
 
 import inspect
 import reprlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from deepergcn.data.ogb.known import KNOWN
 from deepergcn.data.storage.folders import data_root
@@ -19,7 +19,11 @@ from deepergcn.user_cache import expand
 if TYPE_CHECKING:
     from deepergcn.data.dataset import Dataset
 
+NOT_DESCRIBED = ("root", "skipped_file", "workers", "progress")
+"""Options that are the user's alone: what is written, and how."""
+
 _TABLES = (".csv", ".csv.gz", ".parquet")
+_TABLE_LOADER = "deepergcn.data.tables.read:read_tables"
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "a folder with nodes and edges (nodes.csv and edges.csv)",
         lambda path: any((path / f"nodes{ending}").is_file() for ending in _TABLES),
-        "deepergcn.data.tables.read:read_tables",
+        _TABLE_LOADER,
     ),
     Format(
         "a file of molecules (.csv, .csv.gz, .parquet, .sdf, .sdf.gz)",
@@ -101,44 +105,66 @@ def load_dataset(name_or_path: str | Path, root: str | Path | None = None, **opt
         >>> dataset.graph(0)
         Data(edge_index=[2, 8], num_nodes=5, x=[5, 9], edge_attr=[8, 3], y=[1])
     """
-    base = data_root(root)
+    load, arguments = find_loader(name_or_path)
+    return load(*arguments, root=data_root(root), **checked_options(str(name_or_path), load, options))
+
+
+def load_described(source: str, edges: str | None, options: Mapping[str, Any]) -> "Dataset":
+    """The dataset that a recipe describes, which may come from someone else: nothing in it names a file to write.
+
+    Args:
+        source: A name or path as for :func:`load_dataset`; the table of nodes where there are ``edges``.
+        edges: The table of edges.
+        options: What the loader takes besides, but for those of :data:`NOT_DESCRIBED`.
+    """
+    load, arguments = (
+        find_loader(source) if edges is None else (_import(_TABLE_LOADER), (expand(source), expand(edges)))
+    )
+    checked = checked_options(source, load, options, without=NOT_DESCRIBED)
+    return load(*arguments, root=data_root(), **checked)
+
+
+def find_loader(name_or_path: str | Path) -> tuple[Callable[..., "Dataset"], tuple[Any, ...]]:
+    """The function that reads the dataset with this name, or in this file or folder, and its first arguments."""
     if isinstance(name_or_path, str) and name_or_path in SOURCES:
         source = SOURCES[name_or_path]
-        return _call(name_or_path, source.loader, source.arguments, base, options)
+        return _import(source.loader), source.arguments
     path = expand(name_or_path)
     if not path.exists():
         raise InputError(f"{path}: is neither a dataset's name ({', '.join(SOURCES)}) nor a file or folder")
     for form in FORMATS:
         if form.fits(path):
-            return _call(str(path), form.loader, (path,), base, options)
+            return _import(form.loader), (path,)
     raise InputError(f"{path}: is not a dataset; expected {', or '.join(form.name for form in FORMATS)}")
 
 
-def load_tables(nodes: str | Path, edges: str | Path, root: str | Path | None = None, **options: Any) -> "Dataset":
-    """The graph of these tables of nodes and edges; the options are those of :func:`deepergcn.data.read_tables`."""
-    return _call(str(nodes), "deepergcn.data.tables.read:read_tables", (nodes, edges), data_root(root), options)
-
-
-def _call(subject: str, loader: str, arguments: tuple[Any, ...], root: Path, options: dict[str, Any]) -> "Dataset":
-    module, _, function = loader.partition(":")
-    load: Callable[..., Dataset] = getattr(import_module(module), function)
-    return load(*arguments, root=root, **_checked(subject, load, options))
-
-
-def _checked(subject: str, load: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
+def checked_options(
+    subject: str, load: Callable[..., "Dataset"], options: Mapping[str, Any], without: Collection[str] = ("root",)
+) -> dict[str, Any]:
     """The options, each of a name and a type that the loader's signature has; a list may stand for a tuple."""
     from pydantic import TypeAdapter, ValidationError
 
-    parameters = inspect.signature(load).parameters.values()
-    allowed = {p.name: p.annotation for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "root"}
+    keywords = [p for p in inspect.signature(load).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    allowed = [p.name for p in keywords if p.name not in without]
+    needed = [p.name for p in keywords if p.default is p.empty and p.name in allowed]
+    hints = get_type_hints(load)
     checked = {}
     for name, value in options.items():
         if name not in allowed:
             raise InputError(f"{subject}: has no option {name!r}; its options: {', '.join(allowed) or 'none'}")
         given = tuple(value) if isinstance(value, list) else value
         try:
-            checked[name] = TypeAdapter(allowed[name]).validate_python(given, strict=not isinstance(given, dict))
+            checked[name] = TypeAdapter(hints[name]).validate_python(given, strict=not isinstance(given, dict))
         except ValidationError as error:
             problem = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
             raise InputError(f"{subject}: option {name!r} is {reprlib.repr(value)}; {problem}") from error
+    for name in needed:
+        if name not in options:
+            raise InputError(f"{subject}: expected the option {name}; its options: {', '.join(allowed)}")
     return checked
+
+
+def _import(loader: str) -> Callable[..., "Dataset"]:
+    module, _, function = loader.partition(":")
+    found: Callable[..., Dataset] = getattr(import_module(module), function)
+    return found

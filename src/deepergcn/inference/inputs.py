@@ -19,10 +19,9 @@ from deepergcn.data.provenance import MoleculeProvenance, TableProvenance
 from deepergcn.data.storage.digest import text_digest
 from deepergcn.data.tables.labels import missing_labels
 from deepergcn.data.tables.read import read_tables_to_predict
-from deepergcn.data.transforms import apply_transforms
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import Recipe
-from deepergcn.runs.dataset import load_data
+from deepergcn.runs.dataset import load_data, transformed
 from deepergcn.runs.network import dataset_inputs
 from deepergcn.runs.run import RunInfo
 
@@ -71,13 +70,14 @@ def read_rows_to_predict(
             smiles_column = info.provenance.smiles_column if info.provenance is not None else None
         rows = _molecules(Path(data), recipe, info, smiles_column, id_column, skipped_file, progress)
     else:
-        rows = _whole(load_data(recipe.data.model_copy(update={"source": str(data)})))
+        named = recipe.data.model_copy(update={"source": str(data), "edges": None if edges is None else str(edges)})
+        rows = _whole(load_data(recipe.model_copy(update={"data": named})))
     _check_features(rows.dataset, info)
     return rows
 
 
 def _prepared(dataset: Dataset, recipe: Recipe) -> Dataset:
-    return apply_transforms(dataset, recipe.data.transforms)
+    return transformed(dataset, recipe)
 
 
 def _whole(dataset: Dataset) -> Rows:

@@ -16,7 +16,7 @@ from deepergcn.training.evaluation import Evaluation
 def find_outcomes(run: Path, part: str = "test") -> Outcomes:
     """Truth and prediction of every item of a part; the data must be the one that the network was trained on."""
     model = load(run)
-    dataset = load_data(model.recipe.data)
+    dataset = load_data(model.recipe)
     if dataset.digest != model.info.digest:
         raise InputError(f"{dataset.name}: its files have changed since the network was trained on them")
     items = dataset.split[part]

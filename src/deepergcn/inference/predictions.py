@@ -25,6 +25,8 @@ PREDICTION_NAMES = (".csv", ".parquet")
 EMBEDDING_NAMES = (".npz", ".parquet")
 """How the names of files end that can be written."""
 
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
+
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
@@ -77,16 +79,23 @@ class Predictions:
                 columns[f"score{ending or '_' + pair[1]}"] = _cells(values)
         return columns
 
-    def write(self, path: str | Path) -> None:
-        """Write the columns to a file ``.csv`` or ``.parquet``, whole or not at all."""
+    def write(self, path: str | Path, *, spreadsheet: bool = False) -> None:
+        """Write the columns to a file ``.csv`` or ``.parquet``, whole or not at all.
+
+        Args:
+            path: The file.
+            spreadsheet: In a CSV file, put ``'`` before every text that begins with ``=``, ``+``, ``-``, ``@``, a tab
+                or a line break: a spreadsheet would take it for a formula.
+        """
         columns = self.columns()
         if check_ending(path, PREDICTION_NAMES) == ".parquet":
             write_bytes(Path(path), _parquet(pa.table(columns)))
             return
         text = io.StringIO(newline="")
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*(map(_text, column) for column in columns.values()), strict=True))
+        shown = _no_formula if spreadsheet else _text
+        writer.writerow(map(shown, columns))
+        writer.writerows(zip(*(map(shown, column) for column in columns.values()), strict=True))
         write_bytes(Path(path), text.getvalue().encode())
 
 
@@ -151,6 +160,11 @@ def _cells(values: Floats) -> list[float | None]:
 
 def _text(cell: Any) -> str:
     return "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+
+
+def _no_formula(cell: Any) -> str:
+    text = _text(cell)
+    return f"'{text}" if isinstance(cell, str) and text.startswith(_FORMULAS) else text
 
 
 def _parquet(table: Any) -> bytes:

@@ -8,11 +8,14 @@ from torch import Tensor
 from deepergcn.data.dataset import PARTS, Dataset
 from deepergcn.data.progress import ProgressHook
 from deepergcn.data.provenance import label_schema
+from deepergcn.data.registry import SOURCES
 from deepergcn.errors import InputError
 from deepergcn.inference.inputs import Rows, read_rows_to_predict
 from deepergcn.inference.predictions import Embeddings, Predictions, at_rows, probabilities
 from deepergcn.nn.networks.graph_network import GraphNetwork
+from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.dataset import load_data
+from deepergcn.runs.environment import environment, warn_of_changes
 from deepergcn.runs.model_file import TrainedModel, load_model
 from deepergcn.runs.run import Run
 from deepergcn.training.evaluation import Evaluation
@@ -32,7 +35,8 @@ def load(run: str | Path) -> "Predictor":
         model.predict(["CCO", "c1ccccc1"]).columns()
     """
     path = Path(run)
-    if path.is_dir():
+    own = path.is_dir()
+    if own:
         several = sorted(file.parent.name for file in path.glob("seed-*/run.json"))
         if several:
             raise InputError(
@@ -44,7 +48,9 @@ def load(run: str | Path) -> "Predictor":
             raise InputError(f"{path}: is not there yet; expected a run that has finished its first epoch")
     elif not path.exists():
         raise InputError(f"{path}: there is no such run directory or model file")
-    return Predictor(load_model(path))
+    trained = load_model(path)
+    warn_of_changes(str(run), trained.info.environment, trained.info.versions, environment(), training=False)
+    return Predictor(trained, own_run=own)
 
 
 class Predictor:
@@ -55,13 +61,16 @@ class Predictor:
         recipe: What it was trained by.
         info: What else its run was made of.
         task: What it predicts.
+        own_run: Whether it comes from a run directory, so that :meth:`evaluate` may read the data that its recipe
+            names. A model file alone may come from anyone, and reads nothing that its user has not named.
     """
 
-    def __init__(self, trained: TrainedModel) -> None:
+    def __init__(self, trained: TrainedModel, own_run: bool = False) -> None:
         self.network: GraphNetwork = trained.model
         self.recipe = trained.recipe
         self.info = trained.info
         self.epoch = trained.epoch
+        self.own_run = own_run
         self.task = trained.info.inputs.task.task()
 
     def predict(
@@ -110,12 +119,21 @@ class Predictor:
         values = self._run(rows.dataset, self.network.embed)
         return Embeddings(rows.ids, at_rows(values, rows.positions, len(rows.ids)), rows.skipped)
 
-    def evaluate(self, parts: Sequence[str] = PARTS) -> dict[str, float | None]:
-        """The score of each part of the dataset that the network was trained on; None where there is no label."""
+    def evaluate(
+        self, parts: Sequence[str] = PARTS, data: str | Path | None = None, edges: str | Path | None = None
+    ) -> dict[str, float | None]:
+        """The score of each part of the dataset that the network was trained on; None where there is no label.
+
+        Args:
+            parts: Of train, valid and test.
+            data: Where that dataset lies, if not where the recipe of the run says; a model file alone needs it, unless
+                the dataset has a name.
+            edges: The table of edges, where ``data`` is a table of nodes.
+        """
         for part in parts:
             if part not in PARTS:
                 raise InputError(f"split is {part!r}; expected one of {', '.join(PARTS)}")
-        dataset = load_data(self.recipe.data)
+        dataset = load_data(self._recipe_of(data, edges))
         if self.info.digest and dataset.digest != self.info.digest:  # a converted model does not know its data
             raise InputError(
                 f"{dataset.name}: is not the data that the network was trained on: its files have changed since"
@@ -123,6 +141,18 @@ class Predictor:
         evaluation = Evaluation(dataset, self.recipe, self.info.seed, parts)
         outputs = evaluation.outputs(self.network)
         return {part: evaluation.score(outputs, part) for part in parts}
+
+    def _recipe_of(self, data: str | Path | None, edges: str | Path | None) -> Recipe:
+        """The recipe with the data that its user has named."""
+        section = self.recipe.data
+        if data is not None:
+            named = {"source": str(data), "edges": None if edges is None else str(edges)}
+            return self.recipe.model_copy(update={"data": section.model_copy(update=named)})
+        if not self.own_run and (section.source not in SOURCES or section.edges is not None):
+            raise InputError(
+                f"{section.source}: is read only for a run directory; for a model file alone, name the data (--data)"
+            )
+        return self.recipe
 
     def _rows(
         self,

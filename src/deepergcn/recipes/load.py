@@ -11,7 +11,27 @@ from pydantic import BaseModel, ValidationError
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import Recipe
 
+MOST_CHARACTERS = 1 << 20
+"""The longest text of a recipe that is read."""
+
 _FOLDER = resources.files("deepergcn.recipes")
+
+
+class _Loader(yaml.SafeLoader):
+    """Plain values only: an alias may stand for a text that grows without bound."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            mark = self.peek_event().start_mark
+            raise yaml.YAMLError(f"line {mark.line + 1} has an alias (*), which a recipe does not take")
+        return super().compose_node(parent, index)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Every value written out, never as an alias."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
 
 
 def recipe_names() -> tuple[str, ...]:
@@ -34,6 +54,8 @@ def load_recipe(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Reci
     if not path.is_file():
         raise InputError(f"{text}: is neither a recipe's name ({', '.join(recipe_names())}) nor a file")
     try:
+        if path.stat().st_size > 4 * MOST_CHARACTERS:
+            raise InputError(f"{text}: has {path.stat().st_size} bytes; a recipe has at most {4 * MOST_CHARACTERS}")
         return read_recipe(path.read_text(encoding="utf-8"), text, overrides)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{text}: the recipe cannot be read ({error})") from error
@@ -44,10 +66,7 @@ def read_recipe(text: str, origin: str, overrides: Sequence[str] = ()) -> Recipe
 
     With the key ``base`` and a recipe's name, the text has only what differs from that recipe.
     """
-    try:
-        values = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise InputError(f"{origin}: is not YAML ({' '.join(str(error).split())})") from error
+    values = _parse(text, f"{origin}: is not YAML")
     if not isinstance(values, dict):
         raise InputError(f"{origin}: expected a recipe with the keys {', '.join(Recipe.model_fields)}")
     values = _on_base(values, origin)
@@ -66,8 +85,20 @@ def validate(values: Mapping[str, Any], origin: str) -> Recipe:
 
 def dump_recipe(recipe: Recipe) -> str:
     """The recipe as YAML, with every setting written out that is not the default of the network."""
-    text: str = yaml.safe_dump(recipe.model_dump(mode="json", exclude_none=True), sort_keys=False)
+    text: str = yaml.dump(recipe.model_dump(mode="json", exclude_none=True), Dumper=_Dumper, sort_keys=False)
     return text
+
+
+def _parse(text: str, complaint: str) -> Any:
+    """The values of a YAML text, bounded in size and depth."""
+    if len(text) > MOST_CHARACTERS:
+        raise InputError(f"{complaint} of a recipe: it has {len(text)} characters, expected at most {MOST_CHARACTERS}")
+    try:
+        return yaml.load(text, Loader=_Loader)
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date or a number that cannot be
+        raise InputError(f"{complaint} ({' '.join(str(error).split())})") from error
+    except RecursionError as error:
+        raise InputError(f"{complaint} of a recipe: it is nested too deeply") from error
 
 
 def _on_base(values: dict[str, Any], origin: str) -> dict[str, Any]:
@@ -94,10 +125,7 @@ def _override(values: dict[str, Any], override: str, origin: str) -> None:
     names = key.strip().split(".")
     if not equals or not all(names):
         raise InputError(f"--set {override}: expected key=value, such as model.num_layers=14")
-    try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise InputError(f"--set {override}: the value is not YAML") from error
+    value = _parse(text, f"--set {override}: the value is not YAML")
     section = values
     for name in names[:-1]:
         inner = section.setdefault(name, {})

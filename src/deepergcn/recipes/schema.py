@@ -27,7 +27,12 @@ EdgeEncoding = Literal["auto", "none", "shared", "layer", "shared+layer"]
 Count = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
-Width = Count | tuple[Count, ...]
+Layers = Annotated[int, Field(ge=1, le=10_000)]
+Channels = Annotated[int, Field(ge=1, le=1 << 16)]
+Factor = Annotated[int, Field(ge=1, le=64)]
+Size = Annotated[int, Field(ge=1, le=1 << 24)]
+"""Sizes of a network: bounded, since a file that asks for more must not fill the memory."""
+Width = Size | Annotated[tuple[Size, ...], Field(max_length=4096)]
 """The width of real features, or the number of values of each column of categories."""
 
 
@@ -42,7 +47,7 @@ class TaskInputs(Section):
 
     level: Level
     kind: Kind
-    outputs: Count
+    outputs: Size
     metric: Metric
 
     @model_validator(mode="after")
@@ -104,8 +109,8 @@ class NetworkSection(Section):
     """
 
     network: Network
-    num_layers: Count
-    hidden_channels: Count
+    num_layers: Layers
+    hidden_channels: Channels
     norm: Literal["batch", "layer", "instance", "none"]
     dropout: Annotated[float, Field(ge=0, lt=1)]
     node_encoder: Literal["auto", "species"] = "auto"
@@ -123,7 +128,9 @@ def _option_keys() -> dict[str, Any]:
     """The other options of the networks, by name, each with its type; they are declared in ``nn`` alone."""
     hints = get_type_hints(DeeperGCNOptions)
     kept = hints.keys() - NetworkSection.model_fields.keys() - {"level", "layer_edge_encoder"}
-    return {name: ((Count if hints[name] is int else hints[name]) | None, None) for name in hints if name in kept}
+    bounds = {"mlp_layers": Factor, "expansion": Factor}
+    kinds = {name: bounds.get(name, Layers) if hints[name] is int else hints[name] for name in hints if name in kept}
+    return {name: (kind | None, None) for name, kind in kinds.items()}
 
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.registry import SOURCES, load_dataset, load_tables
+from deepergcn.data.registry import SOURCES, load_described
 from deepergcn.data.transforms import apply_transforms
 from deepergcn.errors import InputError
-from deepergcn.recipes.schema import DataSection
+from deepergcn.recipes.schema import DataSection, Recipe
 from deepergcn.user_cache import expand
 
 
@@ -18,11 +18,19 @@ class LoadedData:
     dataset: Dataset
 
 
-def load_data(section: DataSection, loaded: LoadedData | None = None) -> Dataset:
-    """The dataset that a recipe names, after its transforms; ``loaded`` is used where the recipe names the same."""
-    known = loaded is not None and _same_files(section, loaded.section)
-    dataset = loaded.dataset if loaded is not None and known else _read(section)
-    return apply_transforms(dataset, section.transforms)
+def load_data(recipe: Recipe, loaded: LoadedData | None = None) -> Dataset:
+    """The dataset that a recipe names, as its network takes it; ``loaded`` is used where the recipe names the same."""
+    if loaded is not None and _same_files(recipe.data, loaded.section):
+        return transformed(loaded.dataset, recipe)
+    return transformed(_read(recipe.data), recipe)
+
+
+def transformed(dataset: Dataset, recipe: Recipe) -> Dataset:
+    """The dataset after the transforms of the recipe, without edge features where its network takes none."""
+    dataset = apply_transforms(dataset, recipe.data.transforms)
+    if recipe.model.edge_encoder == "none" and dataset.edge_attr is not None:
+        return dataset.replace(edge_attr=None, edge_categories=None)
+    return dataset
 
 
 def absolute(section: DataSection) -> DataSection:
@@ -45,6 +53,4 @@ def _read(section: DataSection) -> Dataset:
             f"{section.source}: is neither a dataset's name ({', '.join(SOURCES)}) nor a file or folder; "
             "--data says which dataset to take"
         )
-    if section.edges is None:
-        return load_dataset(section.source, **section.options)
-    return load_tables(section.source, section.edges, **section.options)
+    return load_described(section.source, section.edges, section.options)

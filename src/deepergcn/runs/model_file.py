@@ -1,8 +1,11 @@
 """The file ``model.safetensors``: weights with their recipe and run inside, so that this one file predicts."""
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -14,7 +17,10 @@ from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.recipes.load import dump_recipe, read_recipe
 from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.network import build_model
-from deepergcn.runs.run import FORMAT, RunInfo, parse_json
+from deepergcn.runs.run import FORMAT, FORMATS, RunInfo, parse_json
+
+ENTRY = "deepergcn"
+"""The one entry of the file's metadata, as JSON: several would be written in no fixed order."""
 
 
 @dataclass(frozen=True)
@@ -29,53 +35,87 @@ class TrainedModel:
 
 def save_model(path: Path, trained: TrainedModel) -> None:
     """Write the file, whole or not at all."""
-    metadata = {
+    content = {
         "format": str(FORMAT),
         "recipe": dump_recipe(trained.recipe),
         "run": trained.info.model_dump_json(),
         "epoch": str(trained.epoch),
     }
-    write_tensors(path, trained.model.state_dict(), metadata)
+    tensors = trained.model.state_dict()
+    content["checksum"] = checksum(content, tensors)
+    write_tensors(path, tensors, {ENTRY: json.dumps(content)})
+
+
+def checksum(content: Mapping[str, str], tensors: Mapping[str, Tensor]) -> str:
+    """The SHA-256 of all that a model file holds, but for the checksum itself."""
+    digest = hashlib.sha256(json.dumps(sorted(content.items())).encode())
+    for name, tensor in sorted(tensors.items()):
+        values: Any = tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy()
+        digest.update(json.dumps([name, str(tensor.dtype), list(tensor.shape)]).encode())
+        digest.update(values)
+    return digest.hexdigest()
 
 
 def load_model(path: str | Path) -> TrainedModel:
-    """Read the file, in evaluation mode; anything but weights that fit their own recipe is refused."""
+    """Read the file, in evaluation mode; anything but whole weights that fit their own recipe is refused."""
     file = Path(path)
     try:
         with safe_open(file, framework="pt") as opened:
-            metadata = opened.metadata() or {}
+            content = _content(file, opened.metadata() or {})
             tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118, it is not a dict
     except OSError as error:
         raise InputError(f"{file}: cannot be read ({error.strerror or error})") from error
     except SafetensorError as error:
         raise InputError(f"{file}: is not a safetensors file ({error})") from error
-    if metadata.get("format") != str(FORMAT):
-        raise InputError(f"{file}: has format {metadata.get('format')}; expected a model of format {FORMAT}")
-    for key in ("recipe", "run", "epoch"):
-        if key not in metadata:
+    form = content.get("format", "missing")
+    if form not in map(str, FORMATS):
+        raise InputError(f"{file}: has format {form}; expected a model of format {FORMAT}")
+    for key in ("recipe", "run", "epoch", *(("checksum",) if form != "1" else ())):
+        if key not in content:
             raise InputError(f"{file}: has no {key} in its metadata; expected a model that deepergcn train has written")
-    if not metadata["epoch"].isdecimal():
-        raise InputError(f"{file}: epoch in its metadata is {metadata['epoch']!r}; expected a number")
-    recipe = read_recipe(metadata["recipe"], f"{file}: recipe")
-    info = parse_json(metadata["run"], RunInfo, f"{file}: run")
+    expected = content.pop("checksum", None)
+    if expected is not None and checksum(content, tensors) != expected:
+        raise InputError(f"{file}: is damaged: its content does not match its checksum")
+    if not (content["epoch"].isascii() and content["epoch"].isdecimal() and len(content["epoch"]) < 16):
+        raise InputError(f"{file}: epoch in its metadata is {content['epoch'][:40]!r}; expected a number")
+    recipe = read_recipe(content["recipe"], f"{file}: recipe")
+    info = parse_json(content["run"], RunInfo, f"{file}: run")
     _check_weights(file, tensors, recipe, info)
     with torch.random.fork_rng(devices=[]):
         model = build_model(recipe, info.inputs)
     model.load_state_dict(tensors)
-    return TrainedModel(model.eval(), recipe, info, int(metadata["epoch"]))
+    return TrainedModel(model.eval(), recipe, info, int(content["epoch"]))
+
+
+def _content(file: Path, metadata: Mapping[str, str]) -> dict[str, str]:
+    """The metadata of the file; in format 1 every value was an entry of its own."""
+    if ENTRY not in metadata:
+        return dict(metadata)
+    try:
+        content = json.loads(metadata[ENTRY])
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict) or not all(isinstance(value, str) for value in content.values()):
+        raise InputError(f"{file}: its metadata cannot be read; expected a model that deepergcn train has written")
+    return content
 
 
 def _check_weights(file: Path, tensors: Mapping[str, Tensor], recipe: Recipe, info: RunInfo) -> None:
     """Check that these are finite weights of the network, before the memory for it is taken."""
-    layers = recipe.model.num_layers
-    if layers > len(tensors):
-        raise InputError(f"{file}: has {len(tensors)} weights; its recipe has num_layers {layers}, which expects more")
+    options = recipe.model.options()
+    layers = -(-recipe.model.num_layers // options.get("tied_layers", 1))
+    mlp_layers = options.get("mlp_layers", 1)
+    if layers * mlp_layers > len(tensors):
+        raise InputError(
+            f"{file}: has {len(tensors)} weights; its recipe has num_layers {recipe.model.num_layers} and mlp_layers "
+            f"{mlp_layers}, which expect more"
+        )
     try:
         with torch.device("meta"):
-            model = build_model(recipe, info.inputs)
+            network = build_model(recipe, info.inputs)
     except (RuntimeError, OverflowError) as error:
         raise InputError(f"{file}: the network of its recipe cannot be built ({_first_line(error)})") from error
-    expected = {name: (tensor.dtype, tensor.shape) for name, tensor in model.state_dict().items()}
+    expected = {name: (tensor.dtype, tensor.shape) for name, tensor in network.state_dict().items()}
     for name in sorted(expected.keys() | tensors.keys()):
         found = (tensors[name].dtype, tensors[name].shape) if name in tensors else None
         if found != expected.get(name):

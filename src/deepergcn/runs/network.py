@@ -1,6 +1,7 @@
 """From recipe and dataset to the network; the only place that knows both."""
 
-from typing import Any
+import inspect
+from typing import Any, get_args, get_type_hints
 
 import torch
 from torch import Tensor, nn
@@ -62,20 +63,33 @@ def build_model(recipe: Recipe, inputs: Inputs) -> GraphNetwork:
     options["norm"] = None if model.norm == "none" else model.norm
     options["level"] = inputs.task.level
     options |= _edge_encoders(model, inputs.edges)
+    network = network_class(model.network)
+    known = _option_names(network)
+    for name in options:
+        if name not in known:
+            raise InputError(f"recipe {recipe.name}: model: {model.network} has no option {name}")
     try:
-        return network_class(model.network)(
+        return network(
             _node_encoder(model, inputs.nodes),
             _head(model, inputs.task.task()),
             hidden_channels=model.hidden_channels,
             num_layers=model.num_layers,
             **options,
         )
-    except TypeError as error:  # a keyword that the network does not take
-        raise InputError(
-            f"recipe {recipe.name}: {model.network} cannot be built with these options: {error}"
-        ) from error
     except InputError as error:
         raise InputError(f"recipe {recipe.name}: model: {error}") from error
+
+
+def _option_names(network: type[GraphNetwork]) -> set[str]:
+    """The options that a network takes: of its own signature, and of the typed dictionary that it hands on."""
+    known: set[str] = set()
+    for parameter in inspect.signature(network.__init__).parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            (handed_on,) = get_args(get_type_hints(network.__init__)[parameter.name])
+            known |= set(get_type_hints(handed_on))
+        else:
+            known.add(parameter.name)
+    return known
 
 
 def count_parameters(recipe: Recipe, inputs: Inputs) -> int:

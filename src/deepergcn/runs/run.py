@@ -3,7 +3,7 @@
 | file | what it holds |
 |---|---|
 | ``recipe.yaml`` | the recipe with every change made to it |
-| ``run.json`` | :class:`RunInfo`: versions, seed, parameter count, data digest, task, how the data was read |
+| ``run.json`` | :class:`RunInfo`: versions, machine, seed, parameter count, data digest, task, how the data was read |
 | ``skipped.csv`` | the molecules that could not be read, with their rows and the reasons, where there are any |
 | ``metrics.csv`` | a row an epoch: :data:`METRIC_COLUMNS`; empty where nothing was evaluated |
 | ``dynamics.csv`` | a row an epoch and layer: :data:`DYNAMIC_COLUMNS`; empty where a layer has no such value |
@@ -27,9 +27,13 @@ from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
 from deepergcn.recipes.load import dump_recipe, read_recipe
 from deepergcn.recipes.schema import Inputs, Recipe
+from deepergcn.runs.environment import Environment
 
-FORMAT = 1
+FORMAT = 2
 """The version of run directories and of model files."""
+
+FORMATS = (1, 2)
+"""The versions that can be read; in version 1 the environment of a run is unknown."""
 
 METRIC_COLUMNS = (
     "epoch",
@@ -67,6 +71,12 @@ class _Json(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
 
 
+class _Format(BaseModel):
+    """The version alone, of a file whose other fields may be unknown here."""
+
+    format: int
+
+
 class RunInfo(_Json):
     """The record of a run, apart from its recipe.
 
@@ -74,6 +84,7 @@ class RunInfo(_Json):
         format: the version of the run directory.
         seed: the seed of weights, shuffling, dropout and partitions.
         versions: of Python and of the packages that compute.
+        environment: the machine and threads that the run was started with; None where that is unknown.
         parameters: the number of trainable parameters.
         dataset: the name of the dataset.
         digest: of the files that it was read from; empty for a converted model.
@@ -85,6 +96,7 @@ class RunInfo(_Json):
     format: int
     seed: int
     versions: dict[str, str]
+    environment: Environment | None = None
     parameters: int
     dataset: str
     digest: str
@@ -135,9 +147,12 @@ class Run:
         folder = Path(path)
         if not folder.is_dir():
             raise InputError(f"{folder}: is not a run directory; expected one that deepergcn train has written")
-        info = read_json(folder / "run.json", RunInfo)
-        if info.format != FORMAT:
-            raise InputError(f"{folder / 'run.json'}: has format {info.format}; this version reads format {FORMAT}")
+        file = folder / "run.json"
+        form = read_json(file, _Format).format
+        if form not in FORMATS:
+            known = " and ".join(map(str, FORMATS))
+            raise InputError(f"{file}: has format {form}; this version of deepergcn reads the formats {known}")
+        info = read_json(file, RunInfo)
         file = folder / "recipe.yaml"
         return cls(folder, read_recipe(_read(file), str(file)), info)
 

@@ -52,10 +52,9 @@ def estimate_cells(cells: Sequence[Cell]) -> dict[str, float]:
         for cell in cells:
             key = cell.row.name, cell.column.name
             if key not in measured:
-                section = cell.recipe.data
-                text = section.model_dump_json()
+                text = f"{cell.recipe.data.model_dump_json()} {cell.recipe.model.edge_encoder}"
                 if text not in datasets:
-                    datasets[text] = load_data(section)
+                    datasets[text] = load_data(cell.recipe)
                 measured[key] = estimate_seconds(cell.recipe, datasets[text])
     finally:
         torch.set_num_threads(threads)

@@ -1,9 +1,7 @@
 """The run directory before training: a new one, or one that is resumed."""
 
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +12,10 @@ from deepergcn.errors import InputError
 from deepergcn.recipes.load import validate
 from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.dataset import LoadedData, absolute, load_data
+from deepergcn.runs.environment import environment, versions, warn_of_changes
 from deepergcn.runs.network import count_parameters, dataset_inputs
 from deepergcn.runs.run import FORMAT, Run, RunInfo
 from deepergcn.training.steps import check_steps
-
-_PACKAGES = ("deepergcn", "torch", "torch-geometric", "numba", "numpy", "rdkit", "lightning-fabric", "torchmetrics")
 
 
 @dataclass(frozen=True)
@@ -80,13 +77,14 @@ def prepare(plan: Plan, processes: int = 1) -> Dataset:
     if (plan.folder / "run.json").exists():
         raise InputError(f"{plan.folder}: holds a run already; resume it with --resume, or choose another --out")
     recipe = plan.recipe
-    dataset = load_data(recipe.data, plan.loaded)
+    dataset = load_data(recipe, plan.loaded)
     inputs = dataset_inputs(dataset)
     check_steps(dataset, recipe.training, processes)
     info = RunInfo(
         format=FORMAT,
         seed=plan.seed,
-        versions={"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
+        versions=versions(),
+        environment=environment(processes),
         parameters=count_parameters(recipe, inputs),
         dataset=dataset.name,
         digest=dataset.digest,
@@ -105,10 +103,12 @@ def _resume(plan: Plan, run: Run, processes: int) -> Dataset:
     done = len(run.metrics()) if (plan.folder / "metrics.csv").exists() else 0
     if recipe.training.epochs < done:
         raise InputError(f"{plan.folder}: has {done} epochs; expected as many or more, got {recipe.training.epochs}")
-    dataset = load_data(recipe.data, plan.loaded)
+    dataset = load_data(recipe, plan.loaded)
     if dataset.digest != run.info.digest:
         raise InputError(f"{plan.folder}: the data in {recipe.data.source} has changed since the run was started")
     check_steps(dataset, recipe.training, processes)
+    present = environment(processes)
+    warn_of_changes(str(plan.folder), run.info.environment, run.info.versions, present, training=True)
     if recipe != run.recipe:
         Run.create(plan.folder, recipe, run.info)
     return dataset

@@ -114,7 +114,7 @@ def _work(fabric: Fabric, folder: Path, dataset: Dataset | None, callback: Callb
     with Signals().watched() as signals:
         try:
             run = Run.open(folder)
-            dataset = load_data(run.recipe.data) if dataset is None else dataset
+            dataset = load_data(run.recipe) if dataset is None else dataset
             seed_torch(run.info.seed, "weights")
             model = build_model(run.recipe, run.info.inputs)
             if fabric.world_size > 1:

@@ -31,11 +31,18 @@ def test_cache_folder_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert data_root() == Path.home() / ".cache" / "deepergcn"
 
 
+def _no_entry(number: int) -> None:
+    raise KeyError(f"getpwuid(): uid not found: {number}")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the password file")
 def test_without_a_home_it_is_a_private_folder_among_the_temporary_ones(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("DEEPERGCN_DATA", raising=False)
-    monkeypatch.setattr("deepergcn.user_cache.user_cache_path", lambda *_, **__: Path("~/.cache/deepergcn"))
+    monkeypatch.delenv("HOME")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr("pwd.getpwuid", _no_entry)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     user_cache._temporary_folder.cache_clear()
     try:
