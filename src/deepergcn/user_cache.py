@@ -21,6 +21,14 @@ def user_cache() -> Path:
     return path if path.is_absolute() and _can_be_made(path) else _temporary_folder()
 
 
+def lend_folder(variable: str, name: str) -> None:
+    """Let an environment variable of another package name a folder in the cache, where the user has no home for it."""
+    home = expand("~")
+    if os.environ.get(variable) or (home.is_absolute() and os.access(home, os.W_OK | os.X_OK)):
+        return
+    os.environ[variable] = str(user_cache() / name)
+
+
 def is_private(folder: Path) -> bool:
     """Whether a folder is there that belongs to the user, and that no other user can write to."""
     try:

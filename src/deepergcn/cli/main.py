@@ -16,6 +16,7 @@ from deepergcn.cli.reproduce import reproduce
 from deepergcn.cli.terminal import prepare_streams, say
 from deepergcn.cli.train import train
 from deepergcn.errors import InputError
+from deepergcn.user_cache import lend_folder
 from deepergcn.version import __version__
 
 app = typer.Typer(
@@ -49,6 +50,7 @@ def _options(
 def main() -> None:
     """Run the program; the console script of the package. What a user can put right is one line, not a traceback."""
     prepare_streams()
+    lend_folder("MPLCONFIGDIR", "matplotlib")
     try:
         app()
     except InputError as error:

@@ -8,8 +8,8 @@ from rich import progress as rich
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from deepergcn.data.progress import ProgressHook
 from deepergcn.cli.terminal import say
+from deepergcn.data.progress import ProgressHook
 from deepergcn.runs.callbacks import Callback
 from deepergcn.runs.run import Row, Run
 from deepergcn.runs.state import Progress

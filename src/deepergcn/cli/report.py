@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from deepergcn.cli.terminal import say
+
 
 def report(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run directories and folders of studies.")],
@@ -26,4 +28,4 @@ def report(
     from deepergcn.studies.write_report import write_report
 
     for path in write_report(folders, out=out, export=export, results=results, predictions=predictions):
-        typer.echo(str(path))
+        say(str(path))

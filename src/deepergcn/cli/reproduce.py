@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deepergcn.cli.table import print_table
+from deepergcn.cli.terminal import say
 from deepergcn.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,14 +64,14 @@ def reproduce(
     plan = make_plan(load_study(study), grid, recipe=recipe, data=data, out=out)
     jobs = jobs or available_cores()
     table = plan.table
-    typer.echo(f"{table.name}: {table.title}; recipe {table.recipe} on {table.dataset}, {len(plan.cells)} cells")
+    say(f"{table.name}: {table.title}; recipe {table.recipe} on {table.dataset}, {len(plan.cells)} cells")
     for sentence in table.fitted:
-        typer.echo(f"fitted: {sentence}")
+        say(f"fitted: {sentence}")
     if dry_run:
         _dry_run(plan, jobs)
         return
     if reuse:
-        typer.echo(f"reused: {reuse_runs(plan, reuse)} finished runs")
+        say(f"reused: {reuse_runs(plan, reuse)} finished runs")
     _run(plan, jobs)
 
 
@@ -80,18 +81,18 @@ def _run(plan: "Plan", jobs: int) -> None:
     from deepergcn.studies.reproduce import reproduce as run_plan
 
     todo = plan.unfinished()
-    typer.echo(f"{len(plan.cells) - len(todo)} finished, {len(todo)} to train, {jobs} at a time, in {plan.folder}")
+    say(f"{len(plan.cells) - len(todo)} finished, {len(todo)} to train, {jobs} at a time, in {plan.folder}")
     try:
         with study_progress(todo) as shown:
             table = run_plan(plan, jobs, watcher=shown.changed, look=shown.look)
     except Stopped as stopped:
-        typer.echo("stopped; the state is saved, and the same command resumes", err=True)
+        say("stopped; the state is saved, and the same command resumes", err=True)
         raise typer.Exit(128 + stopped.number) from None
     asked = {(cell.row.name, cell.column.name, cell.seed) for cell in plan.cells}
     failed = [run for run in table.runs if run.state == "failed" and run.key in asked]
     for run in failed:
-        typer.echo(f"failed: {run.folder}: {run.reason}", err=True)
-    typer.echo(f"study {plan.folder}: {len(plan.cells) - len(failed)} of {len(plan.cells)} cells finished")
+        say(f"failed: {run.folder}: {run.reason}", err=True)
+    say(f"study {plan.folder}: {len(plan.cells) - len(failed)} of {len(plan.cells)} cells finished")
     if failed:
         raise typer.Exit(1)
 
@@ -108,7 +109,7 @@ def _dry_run(plan: "Plan", jobs: int) -> None:
     )
     print_table(("cell", "epochs", "time"), cells, right=["epochs", "time"])
     total = sum(seconds.values())
-    typer.echo(f"{len(todo)} cells to train: {_duration(total)} in one process, {_duration(total / jobs)} in {jobs}")
+    say(f"{len(todo)} cells to train: {_duration(total)} in one process, {_duration(total / jobs)} in {jobs}")
 
 
 def _list() -> None:
@@ -120,7 +121,7 @@ def _list() -> None:
         labels = ", ".join(row.label for row in study.rows()) + (" layers" if study.layers else "")
         rows.append((name, study.title, labels, str(len(study.rows()) * len(study.columns) * study.seeds)))
     print_table(("study", "what", "rows", "runs"), rows, right=["runs"])
-    typer.echo("deepergcn reproduce STUDY runs one; --dry-run says how long it takes")
+    say("deepergcn reproduce STUDY runs one; --dry-run says how long it takes")
 
 
 def _numbers(text: str) -> list[int]:

@@ -3,12 +3,12 @@
 import time
 from collections.abc import Sequence
 
-import typer
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from deepergcn.cli.terminal import say
 from deepergcn.runs.run import Run
 from deepergcn.studies.cells import Cell
 
@@ -32,12 +32,12 @@ class StudyLines:
         """A cell has a new state."""
         if state == "running":
             self.started[cell.name] = time.monotonic()
-            typer.echo(f"{cell.name}: started")
+            say(f"{cell.name}: started")
             return
         self.done += state in ("finished", "failed")
         told = {"finished": score_of(cell), "failed": f"failed: {reason}"}.get(state, "stopped, its state is saved")
         seconds = time.monotonic() - self.started[cell.name]
-        typer.echo(f"{cell.name}: {told}  {seconds:.0f} s  ({self.done} of {self.total})")
+        say(f"{cell.name}: {told}  {seconds:.0f} s  ({self.done} of {self.total})")
 
     def look(self) -> None:
         """Time has passed."""
