@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from deepergcn.cli.terminal import say
+
 
 def card(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory that training has finished.")],
@@ -21,4 +23,4 @@ def card(
     from deepergcn.report.card import write_card
     from deepergcn.runs.run import Run
 
-    typer.echo(str(write_card(Run.open(run), out, licence=licence, intended_use=intended_use)))
+    say(str(write_card(Run.open(run), out, licence=licence, intended_use=intended_use)))
