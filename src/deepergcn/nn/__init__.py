@@ -19,6 +19,7 @@ from deepergcn.nn.encoders.nodes import CategoricalNodeEncoder, LinearNodeEncode
 from deepergcn.nn.networks.baselines import GCN, GIN, GaAN, GatedGCN, GraphSAGE
 from deepergcn.nn.networks.deeper_gcn import DeeperGCN
 from deepergcn.nn.networks.graph_network import GraphNetwork
+from deepergcn.nn.networks.hetero import HeteroDeeperGCN
 from deepergcn.nn.networks.paper import DyResGEN, PlainGCN, ResGCN, ResGCNPlus, ResGEN, num_parameters
 from deepergcn.nn.networks.registry import NETWORKS, network_class
 from deepergcn.nn.networks.rev_gen import RevGEN
@@ -48,6 +49,7 @@ __all__ = [
     "GatedGCN",
     "GraphNetwork",
     "GraphSAGE",
+    "HeteroDeeperGCN",
     "LinearNodeEncoder",
     "MaxAggregation",
     "MeanAggregation",
