@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 LOCK := requirements.lock
 LOCK_VENV := build/lock-venv
 
-.PHONY: help install train test lint coverage hooks lock bench figures clean
+.PHONY: help install train test test-processors lint coverage hooks lock bench figures clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s%s\n", $$1, $$2 }' Makefile
@@ -27,6 +27,28 @@ train: $(READY) ## install, then train the default network on molecules, in abou
 
 test: lint ## install, lint, type-check, check the import contracts, run the tests
 	$(BIN)/pytest --numprocesses 2 --dist worksteal
+
+# Each setting takes a processor's features away and compiles every kernel anew. NUMBA_CACHE_DIR is for other packages.
+PROCESSORS := NUMBA_CPU_NAME=generic ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=1
+test-processors: $(READY) ## run the tests of operators, networks and one training with a processor's features off
+	@for setting in $(PROCESSORS); do \
+		echo "$$setting, kernels compiled anew: tests of ops, nn and one training"; \
+		cache=$$(mktemp -d); \
+		env $$setting XDG_CACHE_HOME=$$cache NUMBA_CACHE_DIR=$$cache $(BIN)/pytest -q --numprocesses 2 --dist worksteal \
+			tests/ops tests/nn tests/training/test_loop.py || { rm -rf $$cache; exit 1; }; \
+		rm -rf $$cache; \
+	done
+	@for version in 3.11 3.12 3.13; do \
+		case "$$($(BIN)/python --version)" in *" $$version."*) continue;; esac; \
+		if ! python$$version -c '' 2>/dev/null; then echo "Python $$version skipped: no python$$version here"; continue; fi; \
+		folder=$$(mktemp -d); python$$version -m venv $$folder; \
+		if $$folder/bin/python -m pip install --quiet --constraint $(LOCK) torch >/dev/null 2>&1; then \
+			$$folder/bin/python -m pip install --quiet --constraint $(LOCK) --editable '.[dev]' && \
+			$$folder/bin/pytest -q --numprocesses 2 --dist worksteal tests/ops tests/nn tests/training/test_loop.py || \
+			{ rm -rf $$folder; exit 1; }; \
+		else echo "Python $$version skipped: $$(grep '^torch==' $(LOCK)) cannot be installed for it"; fi; \
+		rm -rf $$folder; \
+	done
 
 lint: $(READY) ## install, then lint, types and import contracts only
 	$(BIN)/ruff check .

@@ -38,7 +38,7 @@ def test_opcheck_of_aggregations(name: str, kind: str) -> None:
     graph = [getattr(adjacency, name) for name in ("rowptr", "source", "edge", "rowptr_t", "target", "edge_t")]
     x = torch.randn(6, 4, requires_grad=True)
     parameter = torch.full((4,), 1.5, requires_grad=True)
-    for option in (False, True):
+    for option in (0, 1):
         arguments = (x, parameter, graph, edge_tensors(kind, 15, 4), 1e-7, option)
         torch.library.opcheck(getattr(torch.ops.deepergcn, name).default, arguments, test_utils=CHECKS)
 
@@ -52,7 +52,7 @@ def test_opcheck_of_activation(statistics: str) -> None:
 
 
 def test_opcheck_of_the_structure() -> None:
-    torch.library.opcheck(edge_order.build, (torch.randint(6, (2, 15)), 6, 6))
+    torch.library.opcheck(edge_order.operator, (torch.randint(6, (2, 15)), 6, 6))
 
 
 def small_network(**options: Any) -> tuple[torch.nn.Module, tuple[Tensor, ops.Adjacency, Tensor]]:

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from deepergcn.errors import InputError
 from deepergcn.ops.edge_order import build
+from deepergcn.ops.path import on_plain_path
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +27,7 @@ class Adjacency:
         rowptr_t: [num_sources + 1], where the out-edges of each source begin.
         target: [num_edges], the target of each edge, ordered by source.
         edge_t: [num_edges], the place of each of these edges in the given order.
+        given: ``edge_index`` itself on the plain path, where nothing else of the structure may then be needed.
 
     Example:
         >>> adjacency = Adjacency.from_edge_index(torch.tensor([[0, 1, 2], [2, 2, 0]]))
@@ -46,6 +48,7 @@ class Adjacency:
     rowptr_t: Tensor
     target: Tensor
     edge_t: Tensor
+    given: Tensor | None = None
 
     @classmethod
     def from_edge_index(cls, edge_index: Tensor, num_nodes: int | tuple[int, int] | None = None) -> Self:
@@ -60,11 +63,12 @@ class Adjacency:
         edge_index = _plain(edge_index)
         if size is None:
             size = int(edge_index.max()) + 1 if edge_index.numel() else 0
-        num_sources, num_targets = (size, size) if isinstance(size, int) else size
+        num_sources, num_targets = size if isinstance(size, tuple) else (size, size)
         for name, count in (("sources", num_sources), ("targets", num_targets)):
             if count < 0:
                 raise InputError(f"num_nodes: the number of {name} must not be negative, got {count}")
-        return cls(num_sources, num_targets, *build(edge_index, num_sources, num_targets))
+        given = edge_index.long() if on_plain_path() else None
+        return cls(num_sources, num_targets, *build(edge_index, num_sources, num_targets), given)
 
     @classmethod
     def from_sparse(cls, matrix: Tensor) -> Self:
@@ -95,6 +99,8 @@ class Adjacency:
 
     def edge_index(self) -> Tensor:
         """PyG's ``edge_index`` again, int64 [2, num_edges], in the order in which the edges were given."""
+        if self.given is not None:
+            return self.given
         per_target = (self.rowptr[1:] - self.rowptr[:-1]).long()
         targets = torch.arange(self.num_targets, device=self.device).repeat_interleave(
             per_target, output_size=self.num_edges
@@ -114,6 +120,7 @@ class Adjacency:
             rowptr_t=self.rowptr,
             target=self.source,
             edge_t=self.edge,
+            given=None if self.given is None else self.given.flip(0),
         )
 
     def to(self, device: torch.device | str) -> "Adjacency":
@@ -126,6 +133,7 @@ class Adjacency:
             rowptr_t=self.rowptr_t.to(device),
             target=self.target.to(device),
             edge_t=self.edge_t.to(device),
+            given=None if self.given is None else self.given.to(device),
         )
 
     def __repr__(self) -> str:

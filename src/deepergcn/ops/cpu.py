@@ -39,7 +39,7 @@ def even_chunks(work: int, unit: int) -> int:
 def floor_and_eps(eps: float | None, x: Array) -> tuple[Any, Any]:
     """The bounds of ``kernels.rows.message``: ReLU and eps, or neither."""
     number = x.dtype.type
-    return (number(-np.inf), number(0)) if eps is None else (number(0), number(eps))
+    return (number(np.nan), number(0)) if eps is None else (number(0), number(eps))
 
 
 def edge_arrays(edge: Sequence[Tensor]) -> tuple[Array, ...]:

@@ -17,6 +17,11 @@ def has_kernels(x: Tensor) -> bool:
     return x.device.type == "cpu" and not on_plain_path()
 
 
+def is_learned(parameter: Parameter) -> bool:
+    """Whether backward will ask for the gradient of beta or p."""
+    return isinstance(parameter, Tensor) and parameter.requires_grad and torch.is_grad_enabled()
+
+
 def aggregate(
     operator: Aggregate,
     x: Tensor,
@@ -26,7 +31,7 @@ def aggregate(
     y: Parameter,
     eps: float | None,
     *,
-    option: bool = False,
+    option: int = 0,
 ) -> Tensor:
     """Check, bring to one precision, run ``operator`` on at most ``WIDEST`` channels at a time, scale by degree."""
     term = check_inputs(x, adjacency, edge, eps)

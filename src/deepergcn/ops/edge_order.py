@@ -1,28 +1,80 @@
 """From an edge list to the two orders that ``Adjacency`` keeps: by target, and by source."""
 
+from importlib.util import find_spec
+
+import numpy as np
 import torch
 from torch import Tensor
 
 from deepergcn.errors import InputError
+from deepergcn.ops.path import on_plain_path
+
+if find_spec("numba"):
+    from deepergcn.ops.kernels.cpu import edge_order as kernels
+else:
+    kernels = None  # type: ignore[assignment]
 
 _INT32_MAX = 2**31 - 1
 
+Order = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]
 
-@torch.library.custom_op("deepergcn::build_adjacency", mutates_args=())
-def build(
-    edge_index: Tensor, num_sources: int, num_targets: int
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Check ``edge_index`` and order it: (rowptr, source, edge) by target, (rowptr, target, edge) by source."""
+
+def build(edge_index: Tensor, num_sources: int, num_targets: int) -> Order:
+    """Check ``edge_index`` and order it: (rowptr, source, edge) by target, (rowptr, target, edge) by source.
+
+    It is an operator for torch.compile alone, whose bookkeeping takes longer than the ordering of a small graph.
+    """
+    if on_plain_path():
+        _check_form(edge_index)
+        return _by_sorting(edge_index.long(), num_sources, num_targets)
+    if torch.compiler.is_compiling() or type(edge_index) is not Tensor:
+        order: Order = operator(edge_index, num_sources, num_targets)
+        return order
+    return _build(edge_index, num_sources, num_targets)
+
+
+def _build(edge_index: Tensor, num_sources: int, num_targets: int) -> Order:
     _check_form(edge_index)
-    for row, name, count in ((0, "source", num_sources), (1, "target", num_targets)):
-        _check_range(edge_index[row], name, count)
-    dtype = _index_dtype(edge_index.shape[1], num_sources, num_targets)
-    source, target = edge_index[0].to(dtype), edge_index[1].to(dtype)
+    if kernels is not None and edge_index.device.type == "cpu":
+        return _by_counting(edge_index, num_sources, num_targets)
+    if edge_index.device.type != "meta":
+        _check_ranges(edge_index, num_sources, num_targets)
+    return _by_sorting(
+        edge_index.to(_index_dtype(edge_index.shape[1], num_sources, num_targets)), num_sources, num_targets
+    )
+
+
+def _by_counting(edge_index: Tensor, num_sources: int, num_targets: int) -> Order:
+    num_edges = edge_index.shape[1]
+    dtype = np.int32 if _index_dtype(num_edges, num_sources, num_targets) == torch.int32 else np.int64
+    sizes = (num_targets + 1, num_edges, num_edges, num_sources + 1, num_edges, num_edges)
+    arrays = [np.empty(size, dtype) for size in sizes]
+    if kernels.order(edge_index.contiguous().numpy(), *arrays) >= 0:
+        _check_ranges(edge_index, num_sources, num_targets)
+    rowptr, source, edge, rowptr_t, target, edge_t = (torch.from_numpy(a) for a in arrays)
+    return rowptr, source, edge, rowptr_t, target, edge_t
+
+
+def _by_sorting(edge_index: Tensor, num_sources: int, num_targets: int) -> Order:
+    source, target = edge_index[0], edge_index[1]
     return *_order(target, source, num_targets), *_order(source, target, num_sources)
 
 
-@build.register_fake
-def _(edge_index: Tensor, num_sources: int, num_targets: int) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+def _check_ranges(edge_index: Tensor, num_sources: int, num_targets: int) -> None:
+    for row, name, count in ((0, "source", num_sources), (1, "target", num_targets)):
+        _check_range(edge_index[row], name, count)
+
+
+@torch.library.custom_op("deepergcn::build_adjacency", mutates_args=())
+def operator(
+    edge_index: Tensor, num_sources: int, num_targets: int
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """``build`` as torch.compile sees it."""
+    return _build(edge_index, num_sources, num_targets)
+
+
+@operator.register_fake
+def _(edge_index: Tensor, num_sources: int, num_targets: int) -> Order:
     _check_form(edge_index)
     num_edges = edge_index.shape[1]
     dtype = _index_dtype(num_edges, num_sources, num_targets)
@@ -47,8 +99,9 @@ def _index_dtype(*counts: int) -> torch.dtype:
 def _order(keys: Tensor, others: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
     """Sort edges by ``keys``, edges with the same key in the given order: (rowptr, others, place in the order)."""
     place = torch.argsort(keys, stable=True)
-    rowptr = torch.zeros(count + 1, dtype=torch.int64, device=keys.device)
-    torch.cumsum(torch.bincount(keys, minlength=count), dim=0, out=rowptr[1:])
+    per_key = torch.zeros(count, dtype=torch.int64, device=keys.device)
+    per_key = per_key.index_add(0, keys.long(), torch.ones_like(keys, dtype=torch.int64))
+    rowptr = torch.cat([per_key.new_zeros(1), per_key.cumsum(0)])
     return rowptr.to(keys.dtype), others[place], place.to(keys.dtype)
 
 

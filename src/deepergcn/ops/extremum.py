@@ -25,7 +25,7 @@ def max(
     """max_u m_vu, times |N(v)|^y; messages that tie for it share the gradient evenly. Arguments as in ``softmax``."""
     if not has_kernels(x):
         return reference.max(x, adjacency, edge, y=y, eps=eps)
-    return aggregate(_operator, x, adjacency, edge, 0.0, y, eps, option=False)
+    return aggregate(_operator, x, adjacency, edge, 0.0, y, eps, option=0)
 
 
 def min(
@@ -39,11 +39,11 @@ def min(
     """min_u m_vu, times |N(v)|^y; messages that tie for it share the gradient evenly. Arguments as in ``softmax``."""
     if not has_kernels(x):
         return reference.min(x, adjacency, edge, y=y, eps=eps)
-    return aggregate(_operator, x, adjacency, edge, 0.0, y, eps, option=True)
+    return aggregate(_operator, x, adjacency, edge, 0.0, y, eps, option=1)
 
 
 def _forward(
-    x: Tensor, unused: Tensor, graph: Tensors, edge: Tensors, eps: float | None, smallest: bool
+    x: Tensor, unused: Tensor, graph: Tensors, edge: Tensors, eps: float | None, smallest: int
 ) -> list[Tensor]:
     """[out, ties]: the extremum, and how many messages reach it."""
     out, ties = _shapes(x, unused, graph, edge, eps, smallest)
@@ -68,7 +68,7 @@ def _backward(
     graph: Tensors,
     edge: Tensors,
     eps: float | None,
-    smallest: bool,
+    smallest: int,
     kept: Tensors,
 ) -> Gradients:
     out, ties = kept
@@ -76,14 +76,12 @@ def _backward(
     return dx, d_edge, torch.zeros_like(unused)
 
 
-def _shapes(
-    x: Tensor, unused: Tensor, graph: Tensors, edge: Tensors, eps: float | None, smallest: bool
-) -> list[Tensor]:
+def _shapes(x: Tensor, unused: Tensor, graph: Tensors, edge: Tensors, eps: float | None, smallest: int) -> list[Tensor]:
     return [x.new_empty(graph[0].shape[0] - 1, x.shape[1]) for _ in range(2)]
 
 
 def _definition(
-    x: Tensor, adjacency: Adjacency, edge: EdgeTerm | None, unused: Tensor, eps: float | None, smallest: bool
+    x: Tensor, adjacency: Adjacency, edge: EdgeTerm | None, unused: Tensor, eps: float | None, smallest: int
 ) -> Tensor:
     return (reference.min if smallest else reference.max)(x, adjacency, edge, eps=eps)
 

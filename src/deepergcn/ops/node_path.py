@@ -20,7 +20,7 @@ def message_range(chunks: int, x: Array, floor: Any, eps: Any) -> tuple[Array, A
     """The smallest and the largest message of every channel, in float64."""
     low, high = (np.empty((chunks, x.shape[1]), x.dtype) for _ in range(2))
     spread(chunks, x, low, high)
-    least, most = (np.maximum(e, floor) + np.float64(eps) for e in (low.min(axis=0), high.max(axis=0)))
+    least, most = (np.where(e <= floor, floor, e) + np.float64(eps) for e in (low.min(axis=0), high.max(axis=0)))
     return least, most
 
 

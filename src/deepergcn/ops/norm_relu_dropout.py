@@ -118,7 +118,7 @@ def _forward(
             totals = np.zeros((chunks, 2, x.shape[1]))
             kernels.moments(chunks, values, totals)
             first, second = totals.sum(axis=0) / x.shape[0]
-            centre = first.astype(values.dtype)
+            centre = (first + values[0]).astype(values.dtype) if x.shape[0] else first.astype(values.dtype)
             spread = np.maximum(second - first * first, 0).astype(values.dtype)
         kernels.apply(chunks, values, centre, _rstd(spread, statistics, eps) * scale, shift, *mask, array(out))
     return out, torch.from_numpy(centre), torch.from_numpy(spread)
@@ -183,7 +183,7 @@ def _mask(x: Array, seed: Tensor | None, relu: bool, dropout: float) -> tuple[An
     number = x.dtype.type
     threshold = np.uint32(min(round(dropout * 2**32), 2**32 - 1))
     key = np.int64(0 if seed is None else int(seed))
-    return number(0 if relu else -np.inf), key, threshold, number(1 / (1 - dropout))
+    return number(0 if relu else np.nan), key, threshold, number(1 / (1 - dropout))
 
 
 _INPUTS = (

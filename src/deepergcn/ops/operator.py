@@ -8,7 +8,7 @@ Every aggregation has the same form. Forward takes
     graph      the six index tensors of the ``Adjacency``
     edge       [] for none, [features] dense, [codes, table], or [features, weight, bias] affine
     eps        the constant of equation (4), or None for messages as they are
-    option     one switch of the aggregation's own
+    option     one number of the aggregation's own
 
 and gives [out, *kept], ``kept`` being what its backward wants beside the inputs. Backward gives the gradients of x, of
 what is learnable in the edge term, and of the parameter.
@@ -31,19 +31,22 @@ from deepergcn.ops.edge import Affine, Dense, EdgeTerm, Table
 from deepergcn.ops.path import is_vectorized_backward, under_transform
 
 Tensors = Sequence[Tensor]
-Forward = Callable[[Tensor, Tensor, Tensors, Tensors, float | None, bool], list[Tensor]]
-Aggregate = Callable[[Tensor, Tensor, Tensors, Tensors, float | None, bool], Tensor]
-Definition = Callable[[Tensor, Adjacency, EdgeTerm | None, Tensor, float | None, bool], Tensor]
+Forward = Callable[[Tensor, Tensor, Tensors, Tensors, float | None, int], list[Tensor]]
+Aggregate = Callable[[Tensor, Tensor, Tensors, Tensors, float | None, int], Tensor]
+Definition = Callable[[Tensor, Adjacency, EdgeTerm | None, Tensor, float | None, int], Tensor]
 Gradients = tuple[Tensor, list[Tensor], Tensor]
-Backward = Callable[[Tensor, Tensor, Tensor, Tensors, Tensors, float | None, bool, Tensors], Gradients]
+Backward = Callable[[Tensor, Tensor, Tensor, Tensors, Tensors, float | None, int, Tensors], Gradients]
 
-_INPUTS = "Tensor x, Tensor parameter, Tensor[] graph, Tensor[] edge, float? eps, bool option"
+_INPUTS = "Tensor x, Tensor parameter, Tensor[] graph, Tensor[] edge, float? eps, int option"
 
 
-def register(name: str, forward: Forward, backward: Backward, shapes: Forward, definition: Definition) -> Aggregate:
+def register(
+    name: str, forward: Forward, backward: Backward, shapes: Forward, definition: Definition, *, keeps_out: bool = True
+) -> Aggregate:
     """Register ``deepergcn::name`` and its backward; ``shapes`` gives empty tensors of forward's shapes.
 
     ``definition`` is the same aggregation in PyTorch's own operators, of (x, adjacency, edge, parameter, eps, option).
+    Without ``keeps_out`` backward is given ``kept`` alone, not [out, *kept].
     """
     library = torch.library
     forward_op = library.custom_op(
@@ -72,11 +75,17 @@ def register(name: str, forward: Forward, backward: Backward, shapes: Forward, d
         dx, learnable, dparameter = backward_op(*arguments)
         return dx, dparameter, [None] * 6, _edge_gradients(ctx.edge_length, learnable), None, None
 
-    forward_op.register_autograd(differentiate, setup_context=_remember)
-    functions = (forward, backward, definition)
+    def remember(ctx: Any, inputs: Any, output: Any) -> None:
+        x, parameter, graph, edge, ctx.eps, ctx.option = inputs
+        ctx.edge_length = len(edge)
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(x, parameter, *graph, *edge, *output[0 if keeps_out else 1 :])
+
+    forward_op.register_autograd(differentiate, setup_context=remember)
+    functions = (forward, backward, definition, keeps_out)
 
     def aggregate(
-        x: Tensor, parameter: Tensor, graph: Tensors, edge: Tensors, eps: float | None, option: bool
+        x: Tensor, parameter: Tensor, graph: Tensors, edge: Tensors, eps: float | None, option: int
     ) -> Tensor:
         out: Tensor
         if is_eager(x):
@@ -99,10 +108,10 @@ class _Eager(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
-        functions: tuple[Forward, Backward, Definition],
+        functions: tuple[Forward, Backward, Definition, bool],
         graph: Tensors,
         eps: float | None,
-        option: bool,
+        option: int,
         x: Tensor,
         parameter: Tensor,
         *edge: Tensor,
@@ -110,14 +119,15 @@ class _Eager(torch.autograd.Function):
         written_out = parameter.contiguous()  # a number for all channels is written out once
         out, *kept = functions[0](x, written_out, graph, edge, eps, option)
         ctx.functions, ctx.graph, ctx.eps, ctx.option, ctx.edge_length = functions, graph, eps, option, len(edge)
-        ctx.save_for_backward(x, parameter, written_out, *edge, out, *kept)
+        kept = [out, *kept] if functions[3] else kept
+        ctx.save_for_backward(x, parameter, written_out, *edge, *kept)
         return out
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
         x, parameter, written_out, *rest = ctx.saved_tensors
         edge, kept = rest[: ctx.edge_length], rest[ctx.edge_length :]
-        _, backward, definition = ctx.functions
+        _, backward, definition, _ = ctx.functions
         if needs_definition():
             call = (ctx.graph, ctx.eps, ctx.option)
             return *[None] * 4, *_by_definition(definition, grads[0], x, parameter, edge, *call)
@@ -160,7 +170,7 @@ def _by_definition(
     edge: Tensors,
     graph: Tensors,
     eps: float | None,
-    option: bool,
+    option: int,
 ) -> list[Tensor | None]:
     """The gradients of x, the parameter and every tensor of the edge term."""
 
@@ -180,13 +190,6 @@ def _edge_term(edge: Tensors) -> EdgeTerm | None:
         case (features, weight, bias):
             return Affine(features, weight, bias)
     return None
-
-
-def _remember(ctx: Any, inputs: Any, output: Any) -> None:
-    x, parameter, graph, edge, ctx.eps, ctx.option = inputs
-    ctx.edge_length = len(edge)
-    ctx.set_materialize_grads(False)
-    ctx.save_for_backward(x, parameter, *graph, *edge, *output)
 
 
 def _learnable(edge: Tensors) -> Tensors:

@@ -76,8 +76,9 @@ def softmax(
     e = torch.exp(beta_.double() * (m.double() - shift)).to(m.dtype)
     if semi_gradient:
         e = e.detach()
-    total, weighted = _add(torch.cat([e, e * m], dim=1), adjacency).chunk(2, dim=1)
-    out = weighted / torch.where(total > 0, total, 1.0)
+    origin = torch.zeros_like(shift).clamp(*torch.aminmax(m.detach(), dim=0))  # no m - origin is larger than m
+    total, weighted = _add(torch.cat([e, e * (m - origin)], dim=1), adjacency).chunk(2, dim=1)
+    out = torch.where(total > 0, origin + weighted / torch.where(total > 0, total, 1.0), 0.0)
     return scale_by_degree(out, adjacency, y).to(x.dtype)
 
 

@@ -10,12 +10,10 @@ from deepergcn.ops import reference
 from deepergcn.ops.adjacency import Adjacency
 from deepergcn.ops.check import Parameter, check_parameter
 from deepergcn.ops.cpu import Array, array, chunk_count, edge_arrays, floor_and_eps, run_backward
-from deepergcn.ops.dispatch import aggregate, has_kernels
+from deepergcn.ops.dispatch import aggregate, has_kernels, is_learned
 from deepergcn.ops.edge import EdgeTerm
 from deepergcn.ops.kernels.cpu import power_mean as on_edges
 from deepergcn.ops.kernels.cpu import power_mean_nodes as on_nodes
-from deepergcn.ops.kernels.cpu import softmax_nodes
-from deepergcn.ops.kernels.cpu import sum_mean as add_up
 from deepergcn.ops.node_path import message_range, on_edge_path, untouched
 from deepergcn.ops.operator import Gradients, Tensors, register
 from deepergcn.ops.plain import SPREAD
@@ -58,16 +56,15 @@ def power_mean(
     check_parameter("p", p, x.shape[-1])
     if not has_kernels(x):
         return reference.power_mean(x, adjacency, edge, p=p, y=y, eps=eps)
-    learn = isinstance(p, Tensor) and p.requires_grad
-    return aggregate(_operator, x, adjacency, edge, p, y, eps, option=learn)
+    return aggregate(_operator, x, adjacency, edge, p, y, eps, option=int(is_learned(p)))
 
 
-def _forward(x: Tensor, p: Tensor, graph: Tensors, edge: Tensors, eps: float | None, learn: bool) -> list[Tensor]:
-    """[out, dominant, total, slope, shift] as the kernels name them; ``shift`` is infinite on the edge path.
+def _forward(x: Tensor, p: Tensor, graph: Tensors, edge: Tensors, eps: float | None, learn: int) -> list[Tensor]:
+    """[out, relative, dominant, total, slope, shift] as the kernels name them; ``shift`` is infinite on the edge path.
 
     There is no slope where p is not learned.
     """
-    out, dominant, total, slope, shift = _shapes(x, p, graph, edge, eps, learn)
+    out, relative, dominant, total, slope, shift = _shapes(x, p, graph, edge, eps, learn)
     values, powers = array(x), array(_nonzero(p))
     bounds = floor_and_eps(eps, values)
     chunks = chunk_count(graph, x.shape[1])
@@ -84,18 +81,14 @@ def _forward(x: Tensor, p: Tensor, graph: Tensors, edge: Tensors, eps: float | N
             *bounds,
             np.sign(powers),
             powers,
-            *(array(t) for t in (out, dominant, total, slope)),
+            *(array(t) for t in (out, relative, dominant, total, slope)),
         )
-        return [out, dominant, total, slope, shift.fill_(torch.inf)]
+        return [out, relative, dominant, total, slope, shift.fill_(torch.inf)]
     strengths = powers.astype(np.float64)
     raised = np.empty((values.shape[0], 2 if learn else 1, values.shape[1]), values.dtype)
     on_nodes.powers_of(chunks, values, *bounds, strengths, one, raised)
-    if learn:
-        softmax_nodes.forward(chunks, rowptr, source, raised, array(slope), array(total))
-    else:
-        add_up.forward(chunks, rowptr, source, place, raised[:, 0], (), *floor_and_eps(None, values), array(total))
-    on_nodes.finish(chunks, rowptr, strengths, one, array(total), array(out), array(slope))
-    return [out, untouched(dominant), total, slope, shift.copy_(torch.from_numpy(one))]
+    on_nodes.forward(chunks, rowptr, source, raised, strengths, one, *(array(t) for t in (out, relative, total, slope)))
+    return [out, relative, untouched(dominant), total, slope, shift.copy_(torch.from_numpy(one))]
 
 
 def _one_shift(chunks: int, x: Array, p: Array, floor: Any, eps: Any) -> Array | None:
@@ -122,13 +115,12 @@ def _backward(
     graph: Tensors,
     edge: Tensors,
     eps: float | None,
-    learn: bool,
+    learn: int,
     kept: Tensors,
 ) -> Gradients:
-    out, dominant, total, slope, shift = kept
-    g_out = g * out
-    dp = (g_out * slope).sum(dim=0) if learn else torch.zeros_like(p)
-    shares = g_out.div_(total)
+    relative, dominant, total, slope, shift = kept
+    dp = (g * slope).sum(dim=0, dtype=torch.float64).to(p.dtype) if learn else torch.zeros_like(p)
+    shares = (g * relative).div_(total)
     if on_edge_path(x, shift):
         dx, d_edge, _ = run_backward(x, graph, edge, eps, (_nonzero(p), dominant, shares))
         return dx, d_edge, dp
@@ -149,16 +141,16 @@ def _backward(
     return dx, [], dp
 
 
-def _shapes(x: Tensor, p: Tensor, graph: Tensors, edge: Tensors, eps: float | None, learn: bool) -> list[Tensor]:
+def _shapes(x: Tensor, p: Tensor, graph: Tensors, edge: Tensors, eps: float | None, learn: int) -> list[Tensor]:
     targets, channels = graph[0].shape[0] - 1, x.shape[1]
-    for_targets = [x.new_empty(rows, channels) for rows in (targets, targets, targets, targets if learn else 0)]
+    for_targets = [x.new_empty(rows, channels) for rows in (*[targets] * 4, targets if learn else 0)]
     return [*for_targets, x.new_empty(channels, dtype=torch.float64)]
 
 
 def _definition(
-    x: Tensor, adjacency: Adjacency, edge: EdgeTerm | None, p: Tensor, eps: float | None, learn: bool
+    x: Tensor, adjacency: Adjacency, edge: EdgeTerm | None, p: Tensor, eps: float | None, learn: int
 ) -> Tensor:
     return reference.power_mean(x, adjacency, edge, p=p, eps=eps)
 
 
-_operator = register("power_mean", _forward, _backward, _shapes, _definition)
+_operator = register("power_mean", _forward, _backward, _shapes, _definition, keeps_out=False)

@@ -187,4 +187,6 @@ def _mean(values: Tensor, target: Tensor, adjacency: Adjacency) -> Tensor:
 
 def _extremum(values: Tensor, target: Tensor, count: int, reduce: str) -> Tensor:
     where = target[:, None].expand_as(values)
-    return values.new_zeros(count, values.shape[1]).scatter_reduce(0, where, values, reduce, include_self=False)
+    # What a vertex with neighbours starts from takes part in a tie, as far as autograd knows; NaN equals nothing.
+    start = values.new_zeros(count, values.shape[1]).index_fill(0, target, torch.nan)
+    return start.scatter_reduce(0, where, values, reduce, include_self=False)

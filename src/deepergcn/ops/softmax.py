@@ -10,7 +10,7 @@ from deepergcn.ops import plain, reference
 from deepergcn.ops.adjacency import Adjacency
 from deepergcn.ops.check import Parameter, check_parameter
 from deepergcn.ops.cpu import Array, array, chunk_count, edge_arrays, floor_and_eps, run_backward
-from deepergcn.ops.dispatch import aggregate, has_kernels
+from deepergcn.ops.dispatch import aggregate, has_kernels, is_learned
 from deepergcn.ops.edge import EdgeTerm
 from deepergcn.ops.kernels.cpu import softmax as on_edges
 from deepergcn.ops.kernels.cpu import softmax_nodes as on_nodes
@@ -18,6 +18,8 @@ from deepergcn.ops.node_path import message_range, on_edge_path, untouched
 from deepergcn.ops.operator import Gradients, Tensors, register
 from deepergcn.ops.plain import SPREAD
 from deepergcn.ops.reference import EPS
+
+_FIXED, _LEARNED, _SEMI_GRADIENT = range(3)
 
 
 def softmax(
@@ -62,14 +64,16 @@ def softmax(
     if not has_kernels(x):
         return plain.softmax(x, adjacency, edge, beta=beta, y=y, semi_gradient=semi_gradient, eps=eps)
 
-    return aggregate(_operator, x, adjacency, edge, beta, y, eps, option=semi_gradient)
+    mode = _SEMI_GRADIENT if semi_gradient else _LEARNED if is_learned(beta) else _FIXED
+    return aggregate(_operator, x, adjacency, edge, beta, y, eps, option=mode)
 
 
-def _forward(
-    x: Tensor, beta: Tensor, graph: Tensors, edge: Tensors, eps: float | None, semi_gradient: bool
-) -> list[Tensor]:
-    """[out, dominant, total, shift] as the kernels name them; ``shift`` is infinite where the edge path was taken."""
-    out, dominant, total, shift = _shapes(x, beta, graph, edge, eps, semi_gradient)
+def _forward(x: Tensor, beta: Tensor, graph: Tensors, edge: Tensors, eps: float | None, mode: int) -> list[Tensor]:
+    """[out, dominant, offset, total, variance, shift, origin] as the kernels name them.
+
+    ``shift`` is infinite where the edge path was taken, and ``variance`` has no rows where beta is not learned.
+    """
+    out, dominant, offset, total, variance, shift, origin = _shapes(x, beta, graph, edge, eps, mode)
     values = array(x)
     bounds = floor_and_eps(eps, values)
     chunks = chunk_count(graph, x.shape[1])
@@ -87,25 +91,37 @@ def _forward(
             *bounds,
             sign,
             array(beta),
-            array(out),
-            array(dominant),
-            array(total),
+            *(array(t) for t in (out, dominant, offset, total)),
         )
-        return [out, dominant, total, shift.fill_(torch.inf)]
+        return [out, dominant, offset, total, variance, shift.fill_(torch.inf), origin]
+    shift.copy_(torch.from_numpy(one[0]))
+    origin.copy_(torch.from_numpy(one[1]))
     powers = np.empty((values.shape[0], 2, values.shape[1]), values.dtype)
-    on_nodes.exponentials(chunks, values, *bounds, array(beta.double()), one, powers)
-    on_nodes.forward(chunks, rowptr, source, powers, array(out), array(total))
-    return [out, untouched(dominant), total, shift.copy_(torch.from_numpy(one))]
+    on_nodes.exponentials(chunks, values, *bounds, array(beta.double()), array(shift), array(origin), powers)
+    on_nodes.forward(
+        chunks,
+        rowptr,
+        source,
+        values,
+        *bounds,
+        array(shift),
+        array(origin),
+        powers,
+        *(array(t) for t in (out, offset, total, variance)),
+    )
+    return [out, untouched(dominant), offset, total, variance, shift, origin]
 
 
-def _one_shift(chunks: int, x: Array, beta: Array, floor: Any, eps: Any) -> Array | None:
-    """The dominant message of each channel over all nodes, or None where the channel's spread is too large."""
+def _one_shift(chunks: int, x: Array, beta: Array, floor: Any, eps: Any) -> tuple[Array, Array] | None:
+    """The dominant message of each channel over all nodes, and the point nearest 0 between its smallest and its largest
+    message; None where a channel's spread is too large.
+    """
     if not x.size:
         return None
     least, most = message_range(chunks, x, floor, eps)
     with np.errstate(over="ignore", invalid="ignore"):
         safe = np.abs(beta) * (most - least) <= SPREAD
-    return np.where(beta >= 0, most, least) if safe.all() else None
+    return (np.where(beta >= 0, most, least), np.clip(0.0, least, most)) if safe.all() else None
 
 
 def _backward(
@@ -115,19 +131,18 @@ def _backward(
     graph: Tensors,
     edge: Tensors,
     eps: float | None,
-    semi_gradient: bool,
+    mode: int,
     kept: Tensors,
 ) -> Gradients:
-    out, dominant, total, shift = kept
-    slope = torch.zeros_like(beta) if semi_gradient else beta
+    dominant, offset, total, variance, shift, origin = kept
+    slope = torch.zeros_like(beta) if mode == _SEMI_GRADIENT else beta
     if on_edge_path(x, shift):
-        return run_backward(x, graph, edge, eps, (beta, slope, dominant, out, g / total))
+        return run_backward(x, graph, edge, eps, (beta, slope, dominant, offset, g / total))
     values = array(x)
     dx = torch.empty_like(x, memory_format=torch.contiguous_format)
     chunks = chunk_count(graph, x.shape[1])
     shares = np.empty((g.shape[0], 2, g.shape[1]), values.dtype)
-    on_nodes.divide(chunks, array(g), array(out), array(total), shares)
-    totals = torch.zeros(chunks, x.shape[1], dtype=torch.float64)
+    on_nodes.divide(chunks, array(g), array(offset), array(total), shares)
     rowptr, target, _ = (array(t) for t in graph[3:])
     on_nodes.backward(
         chunks,
@@ -138,25 +153,26 @@ def _backward(
         array(beta.double()),
         array(slope),
         array(shift),
+        array(origin),
         shares,
         array(dx),
-        array(totals),
     )
-    dbeta = torch.zeros_like(beta) if semi_gradient else totals.sum(dim=0).to(x.dtype)
-    return dx, [], dbeta
+    if mode != _LEARNED:
+        return dx, [], torch.zeros_like(beta)
+    return dx, [], (g * variance).sum(dim=0, dtype=torch.float64).to(beta.dtype)
 
 
-def _shapes(
-    x: Tensor, beta: Tensor, graph: Tensors, edge: Tensors, eps: float | None, semi_gradient: bool
-) -> list[Tensor]:
-    for_targets = [x.new_empty(graph[0].shape[0] - 1, x.shape[1]) for _ in range(3)]
-    return [*for_targets, x.new_empty(x.shape[1], dtype=torch.float64)]
+def _shapes(x: Tensor, beta: Tensor, graph: Tensors, edge: Tensors, eps: float | None, mode: int) -> list[Tensor]:
+    targets, channels = graph[0].shape[0] - 1, x.shape[1]
+    rows = (targets, targets, targets, targets, 0 if edge or mode != _LEARNED else targets)
+    for_targets = [x.new_empty(count, channels) for count in rows]
+    return [*for_targets, x.new_empty(channels, dtype=torch.float64), x.new_empty(channels)]
 
 
 def _definition(
-    x: Tensor, adjacency: Adjacency, edge: EdgeTerm | None, beta: Tensor, eps: float | None, semi_gradient: bool
+    x: Tensor, adjacency: Adjacency, edge: EdgeTerm | None, beta: Tensor, eps: float | None, mode: int
 ) -> Tensor:
-    return reference.softmax(x, adjacency, edge, beta=beta, eps=eps, semi_gradient=semi_gradient)
+    return reference.softmax(x, adjacency, edge, beta=beta, eps=eps, semi_gradient=mode == _SEMI_GRADIENT)
 
 
-_operator = register("softmax", _forward, _backward, _shapes, _definition)
+_operator = register("softmax", _forward, _backward, _shapes, _definition, keeps_out=False)

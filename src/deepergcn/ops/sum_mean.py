@@ -39,12 +39,10 @@ def mean(
     """1/|N(v)| sum_u m_vu, times |N(v)|^y. Arguments as in ``softmax``."""
     if not has_kernels(x):
         return plain.mean(x, adjacency, edge, y=y, eps=eps)
-    return aggregate(_operator, x, adjacency, edge, 0.0, y, eps, option=True)
+    return aggregate(_operator, x, adjacency, edge, 0.0, y, eps, option=1)
 
 
-def _forward(
-    x: Tensor, unused: Tensor, graph: Tensors, edge: Tensors, eps: float | None, average: bool
-) -> list[Tensor]:
+def _forward(x: Tensor, unused: Tensor, graph: Tensors, edge: Tensors, eps: float | None, average: int) -> list[Tensor]:
     [out] = _shapes(x, unused, graph, edge, eps, average)
     values = array(x)
     kernels.forward(
@@ -65,7 +63,7 @@ def _backward(
     graph: Tensors,
     edge: Tensors,
     eps: float | None,
-    average: bool,
+    average: int,
     kept: Tensors,
 ) -> Gradients:
     share = g / _degree(graph, g.dtype) if average else g
@@ -79,14 +77,14 @@ def _degree(graph: Tensors, dtype: torch.dtype) -> Tensor:
     return (rowptr[1:] - rowptr[:-1]).clamp(min=1).to(dtype)[:, None]
 
 
-def _shapes(x: Tensor, unused: Tensor, graph: Tensors, edge: Tensors, eps: float | None, average: bool) -> list[Tensor]:
+def _shapes(x: Tensor, unused: Tensor, graph: Tensors, edge: Tensors, eps: float | None, average: int) -> list[Tensor]:
     return [x.new_empty(graph[0].shape[0] - 1, x.shape[1])]
 
 
 def _definition(
-    x: Tensor, adjacency: Adjacency, edge: EdgeTerm | None, unused: Tensor, eps: float | None, average: bool
+    x: Tensor, adjacency: Adjacency, edge: EdgeTerm | None, unused: Tensor, eps: float | None, average: int
 ) -> Tensor:
     return (reference.mean if average else reference.sum)(x, adjacency, edge, eps=eps)
 
 
-_operator = register("sum_mean", _forward, _backward, _shapes, _definition)
+_operator = register("sum_mean", _forward, _backward, _shapes, _definition, keeps_out=False)

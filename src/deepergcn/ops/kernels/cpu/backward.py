@@ -5,13 +5,15 @@ derivative of one message, given by a ``rule``, a tuple of arrays told apart by 
 
     sum         (g,)                                          dm = g
     max, min    (out, g / ties)                               dm = g / ties where m = out
-    power mean  (p, dominant, g out / S)                      dm = g out / S exp(p ln(m / dominant)) / m
-    softmax     (beta, slope, dominant, out, g / S)           dm = g w / S (1 + slope (m - out)),
-                                                              w = exp(beta (m - dominant));
+    power mean  (p, dominant, g relative / S)                 dm = g relative / S exp((p - 1) ln(m / dominant)),
+                                                              relative = out / dominant
+    softmax     (beta, slope, dominant, offset, g / S)        dm = g w / S (1 + slope (m - dominant - offset)),
+                                                              w = exp(beta (m - dominant)),
+                                                              offset = out - dominant;
                                                               slope is beta, 0 for the semi-gradient
 
-Arrays named by g, out, S, dominant and ties are [targets, channels], the others [channels]. Nothing is added by two
-chunks to the same place, and the chunks' sums are added in their order, so that every run gives the same bits.
+Arrays named by g, out, S, dominant, relative, offset and ties are [targets, channels], the others [channels]. Nothing
+is added by two chunks to the same place, and the chunks' sums are added in their order: every run gives the same bits.
 """
 
 import numpy as np
@@ -20,7 +22,7 @@ from numba.extending import overload
 
 from deepergcn.ops.kernels.cpu.intrinsics import prefetch_row, sum_rows, working_row
 from deepergcn.ops.kernels.cpu.jit import OPTIONS, body, kernel
-from deepergcn.ops.kernels.cpu.maths import log, weight
+from deepergcn.ops.kernels.cpu.maths import log, root_of_exp, weight
 from deepergcn.ops.kernels.cpu.rows import (
     FLUSH,
     add_edge_gradient,
@@ -125,30 +127,30 @@ def _derivative(rule, v, h, floor, eps, dh, acc, dbeta):
 
     def extremum(rule, v, h, floor, eps, dh, acc, dbeta):
         out, share = rule
-        zero = h.dtype.type(0)
+        zero, one = h.dtype.type(0), h.dtype.type(1)
         for j in range(h.shape[0]):
-            reached = message(h[j], floor, eps) == out[v, j] and not h[j] <= floor
-            d = share[v, j] if reached else zero
+            reached = one if message(h[j], floor, eps) == out[v, j] else zero
+            d = zero if h[j] <= floor else reached * share[v, j]  # NaN for a target that has met a NaN
             dh[j] = d
             acc[j] += d
 
     def power_mean(rule, v, h, floor, eps, dh, acc, dbeta):
         p, dominant, share = rule
-        zero = h.dtype.type(0)
+        zero, one = h.dtype.type(0), h.dtype.type(1)
         for j in range(h.shape[0]):
             m = message(h[j], floor, eps)
-            dm = share[v, j] * weight(p[j] * log(m / dominant[v, j])) / m
-            d = zero if h[j] <= floor else dm
+            root = root_of_exp((p[j] - one) * log(m / dominant[v, j]))
+            d = zero if h[j] <= floor else share[v, j] * root * root
             dh[j] = d
             acc[j] += d
 
     def softmax(rule, v, h, floor, eps, dh, acc, dbeta):
-        beta, slope, dominant, out, share = rule
+        beta, slope, dominant, offset, share = rule
         zero = h.dtype.type(0)
         for j in range(h.shape[0]):
-            m = message(h[j], floor, eps)
-            w = share[v, j] * weight(beta[j] * (m - dominant[v, j]))
-            away = m - out[v, j]
+            below = message(h[j], floor, eps) - dominant[v, j]
+            w = share[v, j] * weight(beta[j] * below)
+            away = below - offset[v, j]
             dbeta[j] += w * away * away
             d = zero if h[j] <= floor else w + slope[j] * w * away
             dh[j] = d

@@ -42,7 +42,7 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, ou
                 count[j] = 1
         for j in range(channels):
             out[v, j] = sign * top[j]
-            ties[v, j] = count[j]
+            ties[v, j] = count[j] if top[j] == top[j] else np.nan
 
 
 @kernel(_forward)

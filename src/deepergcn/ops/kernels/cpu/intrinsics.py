@@ -97,8 +97,8 @@ def prefetch_row(array, row):
 
 @njit(inline="always")
 def prefetch_pair(pairs, row):
-    """As ``prefetch_row`` for an array [rows, 2, width]: both rows of a pair."""
-    _prefetch(pairs, row, 2 * pairs.shape[2])
+    """As ``prefetch_row`` for an array [rows, 1 or 2, width]: both rows of a pair."""
+    _prefetch(pairs, row, pairs.shape[1] * pairs.shape[2])
 
 
 @njit(inline="always")

@@ -15,6 +15,8 @@ from deepergcn.ops.kernels.cpu.jit import OPTIONS
 
 _F = np.float32
 _LOWEST = _F(-87.3)  # exp of it is the smallest normal float32
+_HIGHEST = _F(88)  # exp of it is still a float32
+_SMALLEST = _F(1.17549435e-38)  # normal float32
 _VANISHED = _F(-70)  # exp of it times the smallest message is still a normal number: arithmetic below them is very slow
 _LOG2E, _LN2_HIGH, _LN2_LOW = _F(1.44269504088896341), _F(0.693359375), _F(-2.12194440e-4)
 _SERIES = np.array([(k + 1) / math.factorial(k + 2) for k in range(17, -1, -1)])  # of excess
@@ -87,6 +89,24 @@ def _weight(t):
     return single
 
 
+def root_of_exp(t):
+    """exp(t / 2), whose square times a number is in range wherever the product is; 0 where the square would vanish."""
+    raise NotImplementedError
+
+
+@overload(root_of_exp, jit_options=OPTIONS)
+def _root_of_exp(t):
+    if t == types.float64:
+        return lambda t: math.exp(0.5 * t)
+
+    def single(t):
+        half = _F(0.5) * t
+        root = exp(_HIGHEST if half > _HIGHEST else half)
+        return _F(0) if t < _LOWEST else root
+
+    return single
+
+
 def exp_of_double(t, like):
     """exp of a float64 t from -87 to 87 in the precision of ``like``; the exponent loses nothing before it is taken."""
     raise NotImplementedError
@@ -108,9 +128,11 @@ def _exp_of_double(t, like):
 
 @njit(inline="always")
 def _log_parts(v):
-    """(k, r, q) with ln(v) = k ln 2 + (r + q), for a normal float32 v > 0; q is small beside r."""
-    bits = bits_from_float(v)
+    """(k, r, q) with ln(v) = k ln 2 + (r + q), for a finite float32 v > 0; q is small beside r."""
+    tiny = v < _SMALLEST
+    bits = bits_from_float(v * _F(2.0**24) if tiny else v)
     k = _F((bits >> np.int32(23)) - np.int32(126))
+    k = k - _F(24) if tiny else k
     r = float_from_bits((bits & np.int32(0x007FFFFF)) | np.int32(0x3F000000))  # in [1/2, 1)
     small = r < _F(0.707106781186547524)
     k = k - _F(1) if small else k
@@ -128,26 +150,33 @@ def _log_parts(v):
     return k, r, q * r * z - _F(0.5) * z
 
 
+@njit(inline="always")
+def _log_at_the_ends(v):
+    """ln(v) for a v that is 0, infinite, negative or NaN."""
+    below = _F(-np.inf) if v == _F(0) else _F(np.nan)
+    return v if v == _F(np.inf) else below
+
+
 def log(v):
-    """ln(v) for normal v > 0."""
+    """ln(v): -inf at 0, NaN below it."""
     raise NotImplementedError
 
 
 @overload(log, jit_options=OPTIONS)
 def _log(v):
     if v == types.float64:
-        return lambda v: math.log(v)
+        return lambda v: np.log(v)
 
     def single(v):
         k, r, q = _log_parts(v)
         result = (r + (q + k * _LN2_LOW)) + k * _LN2_HIGH
-        return result if v > _F(0) else _F(np.nan)
+        return result if _F(0) < v < _F(np.inf) else _log_at_the_ends(v)
 
     return single
 
 
 def log_in_double(v):
-    """ln(v) for normal v > 0 as a float64 with the absolute accuracy of a float32 near 1, however large it is."""
+    """ln(v) for finite v > 0 as a float64 with the absolute accuracy of a float32 near 1, however large it is."""
     raise NotImplementedError
 
 
@@ -204,17 +233,30 @@ def _excess(t):
 
     def single(t):
         power, less_one = exp_pair(t)
-        near = _F(0.5) if t > _F(0.5) else (_F(-0.5) if t < _F(-0.5) else t)
-        q = _F(9 / 3628800)
-        q = q * near + _F(8 / 362880)
-        q = q * near + _F(7 / 40320)
-        q = q * near + _F(6 / 5040)
-        q = q * near + _F(5 / 720)
-        q = q * near + _F(4 / 120)
-        q = q * near + _F(3 / 24)
-        q = q * near + _F(2 / 6)
-        q = q * near + _F(1 / 2)
+        near, q = _excess_near(t)
         far = t if near != t else _F(1)
         return q if near == t else (far * power - less_one) / (far * far)
 
     return single
+
+
+@njit(inline="always")
+def _excess_near(t):
+    """t brought between -1/2 and 1/2, and the series of ``excess`` there, in float32."""
+    near = _F(0.5) if t > _F(0.5) else (_F(-0.5) if t < _F(-0.5) else t)
+    q = _F(9 / 3628800)
+    q = q * near + _F(8 / 362880)
+    q = q * near + _F(7 / 40320)
+    q = q * near + _F(6 / 5040)
+    q = q * near + _F(5 / 720)
+    q = q * near + _F(4 / 120)
+    q = q * near + _F(3 / 24)
+    q = q * near + _F(2 / 6)
+    return near, q * near + _F(1 / 2)
+
+
+@njit(inline="always")
+def excess_of(t, power):
+    """t^2 ``excess(t)`` for a float32 t whose exponential is at hand."""
+    near, q = _excess_near(t)
+    return q * near * near if near == t else (t - _F(1)) * power + _F(1)

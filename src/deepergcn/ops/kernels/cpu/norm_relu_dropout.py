@@ -34,11 +34,14 @@ def _rows_of(x, chunk, chunks):
 
 @body
 def _moments(chunk, chunks, x, totals):
-    """The sums of x and of its square in every channel, [chunks, 2, channels], float64."""
+    """The sums of x and of its square in every channel, [chunks, 2, channels], float64.
+
+    Both are of x less its first row: where the mean is large beside the deviation, their difference would cancel.
+    """
     begin, end = _rows_of(x, chunk, chunks)
     for u in range(begin, end):
         for j in range(x.shape[1]):
-            value = np.float64(x[u, j])
+            value = np.float64(x[u, j]) - np.float64(x[0, j])
             totals[chunk, 0, j] += value
             totals[chunk, 1, j] += value * value
 
@@ -53,7 +56,7 @@ def moments(chunks, x, totals):
 def _apply(chunk, chunks, x, mean, scale, shift, floor, seed, threshold, gain, out):
     """out = dropout(ReLU((x - mean) scale + shift)), with mean, scale and shift [channels].
 
-    ``floor`` is 0 for ReLU, -inf for none; a value is kept where its hash reaches ``threshold``, and then multiplied by
+    ``floor`` is 0 for ReLU, NaN for none; a value is kept where its hash reaches ``threshold``, and then multiplied by
     ``gain``.
     """
     zero = x.dtype.type(0)

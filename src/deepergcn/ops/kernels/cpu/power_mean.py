@@ -12,18 +12,18 @@ from numba import prange
 
 from deepergcn.ops.kernels.cpu.intrinsics import prefetch_row, working_row, working_rows
 from deepergcn.ops.kernels.cpu.jit import body, kernel
-from deepergcn.ops.kernels.cpu.maths import excess, exp, exp_pair, log, log1p
+from deepergcn.ops.kernels.cpu.maths import excess, exp_pair, log, log1p, root_of_exp
 from deepergcn.ops.kernels.cpu.rows import chunk_begin, load, load_again, lookahead, message, prefetch_edge
 
 
 @body
-def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, p, out, dominant, total, slope):
-    """out = m* exp(M) for every target.
+def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, p, out, relative, dominant, total, slope):
+    """out = m* exp(M) and relative = exp(M) for every target.
 
     Args:
         sign, p: [channels]; p is not 0 but may be as small as 1e-20, which stands for the geometric mean.
-        out, dominant, total: [targets, channels]; ``dominant`` is m*, ``total`` is S = sum exp(p d).
-        slope: [targets, channels], dM/dp; no rows where nobody asks for it.
+        out, relative, dominant, total: [targets, channels]; ``dominant`` is m*, ``total`` is S = sum exp(p d).
+        slope: [targets, channels], dout/dp = out dM/dp; no rows where nobody asks for it.
     """
     channels = x.shape[1]
     edges = source.shape[0]
@@ -38,6 +38,7 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, p,
         if begin == end:
             for j in range(channels):
                 out[v, j] = 0
+                relative[v, j] = 1
                 dominant[v, j] = 1
                 total[v, j] = 1
             if slope.shape[0]:
@@ -77,7 +78,9 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, p,
             near = log1p(q if around_one else x.dtype.type(0))
             far = log(S[j] * share)
             S[j] = (near if around_one else far) / p[j]
-            out[v, j] = top[j] * exp(S[j])
+            root = root_of_exp(S[j])
+            relative[v, j] = root * root
+            out[v, j] = top[j] * root * root
         if slope.shape[0]:
             for j in range(channels):
                 Q[j] = 0
@@ -91,12 +94,27 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, p,
                     away = d[j] - S[j]
                     Q[j] += away * away * excess(p[j] * away)
             for j in range(channels):
-                slope[v, j] = Q[j] * share
+                slope[v, j] = out[v, j] * (Q[j] * share)
 
 
 @kernel(_forward)
-def forward(chunks, rowptr, source, place, x, edge, floor, eps, sign, p, out, dominant, total, slope):
+def forward(chunks, rowptr, source, place, x, edge, floor, eps, sign, p, out, relative, dominant, total, slope):
     for chunk in prange(chunks):
         _forward(
-            np.intp(chunk), chunks, rowptr, source, place, x, edge, floor, eps, sign, p, out, dominant, total, slope
+            np.intp(chunk),
+            chunks,
+            rowptr,
+            source,
+            place,
+            x,
+            edge,
+            floor,
+            eps,
+            sign,
+            p,
+            out,
+            relative,
+            dominant,
+            total,
+            slope,
         )

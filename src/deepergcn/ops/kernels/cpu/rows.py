@@ -45,7 +45,7 @@ def lookahead(x, edges):
 
 @njit(inline="always")
 def message(h, floor, eps):
-    """ReLU(h) + eps with ``floor`` 0, h + eps with ``floor`` -inf; NaN stays NaN."""
+    """ReLU(h) + eps with ``floor`` 0, h + eps with ``floor`` NaN, below which nothing lies; NaN stays NaN."""
     return (floor if h <= floor else h) + eps
 
 

@@ -1,10 +1,16 @@
 """SoftMax_Agg without edge features: every exponential is taken once a node, and the edges only add.
 
-With one shift c a channel, e_u = exp(beta (m_u - c)), S_v = sum e_u and A_v = sum e_u m_u are one sparse product
-of width 2D, and backward is one with the transpose:
+With one shift c a channel, and messages measured from an origin r, e_u = exp(beta (m_u - c)), S_v = sum e_u and
+A_v = sum e_u (m_u - r) are one sparse product of width 2D, and backward is one with the transpose:
 
-    G_u = sum_v g_v / S_v      H_u = sum_v g_v out_v / S_v
-    dm_u = e_u [(1 + beta m_u) G_u - beta H_u]      dbeta = sum_u e_u m_u (m_u G_u - H_u)
+    offset_v = A_v / S_v = out_v - r      G_u = sum_v g_v / S_v      H_u = sum_v g_v offset_v / S_v
+    dm_u = e_u [(1 + beta (m_u - r)) G_u - beta H_u]
+
+The origin is the point nearest 0 between the smallest and the largest message of the channel, so that m - r is never
+larger than m, and beta (m - r) never larger than the spread.
+
+dout/dbeta is the variance of the messages of a vertex under its weights. It is taken in forward, where beta is learned,
+by a second pass over the neighbours around the result of the first: a difference of sums over the nodes would cancel.
 
 The exponent is taken in float64, so that e has full float32 accuracy however far m_u lies from c. What the product
 adds lies in pairs of rows, [nodes, 2, channels]: an index such as ``channels + j`` stops a loop from vectorising.
@@ -45,31 +51,37 @@ def spread(chunks, x, low, high):
 
 
 @body
-def _exponentials(chunk, chunks, x, floor, eps, beta, shift, powers):
-    """powers = e and e m, [sources, 2, channels]."""
+def _exponentials(chunk, chunks, x, floor, eps, beta, shift, origin, powers):
+    """powers = e and e (m - r), [sources, 2, channels]; ``shift`` is c and ``origin`` r."""
     channels = x.shape[1]
     for u in range(x.shape[0] * chunk // chunks, x.shape[0] * (chunk + 1) // chunks):
         for j in range(channels):
             m = message(x[u, j], floor, eps)
             e = exp_of_double(beta[j] * (m - shift[j]), m)
             powers[u, 0, j] = e
-            powers[u, 1, j] = e * m
+            powers[u, 1, j] = e * (m - origin[j])
 
 
 @kernel(_exponentials)
-def exponentials(chunks, x, floor, eps, beta, shift, powers):
+def exponentials(chunks, x, floor, eps, beta, shift, origin, powers):
     for chunk in prange(chunks):
-        _exponentials(np.intp(chunk), chunks, x, floor, eps, beta, shift, powers)
+        _exponentials(np.intp(chunk), chunks, x, floor, eps, beta, shift, origin, powers)
 
 
 @body
-def _forward(chunk, chunks, rowptr, source, powers, out, total):
-    """out = A / S and total = S for every target."""
+def _forward(chunk, chunks, rowptr, source, x, floor, eps, shift, origin, powers, out, offset, total, variance):
+    """out = r + offset, offset = A / S and total = S for every target.
+
+    ``variance``, where it has rows, becomes sum e (m - out)^2 / S, less the square of sum e (m - out) / S, which is
+    what the rounding of out leaves. It is added up in float64: the squares of large messages are beyond float32.
+    """
     channels = out.shape[1]
     edges = source.shape[0]
     ahead = lookahead(powers, edges)
     S = working_row(powers, channels)
     A = working_row(powers, channels)
+    first = working_row(shift, channels)
+    second = working_row(shift, channels)
     for v in range(chunk_begin(rowptr, chunk, chunks), chunk_begin(rowptr, chunk + 1, chunks)):
         for j in range(channels):
             S[j] = 0
@@ -83,38 +95,61 @@ def _forward(chunk, chunks, rowptr, source, powers, out, total):
                 A[j] += powers[u, 1, j]
         if rowptr[v] == rowptr[v + 1]:
             for j in range(channels):
-                S[j] = 1
+                out[v, j] = 0
+                offset[v, j] = 0
+                total[v, j] = 1
+            if variance.shape[0]:
+                for j in range(channels):
+                    variance[v, j] = 0
+            continue
         for j in range(channels):
-            out[v, j] = A[j] / S[j]
+            offset[v, j] = A[j] / S[j]
+            A[j] = origin[j] + A[j] / S[j]
+            out[v, j] = A[j]
             total[v, j] = S[j]
+        if variance.shape[0]:
+            for j in range(channels):
+                first[j] = 0
+                second[j] = 0
+            for k in range(rowptr[v], rowptr[v + 1]):
+                u = source[k]
+                for j in range(channels):
+                    away = np.float64(message(x[u, j], floor, eps) - A[j])
+                    push = powers[u, 0, j] * away
+                    first[j] += push
+                    second[j] += push * away
+            for j in range(channels):
+                variance[v, j] = (second[j] - first[j] * first[j] / S[j]) / S[j]
 
 
 @kernel(_forward)
-def forward(chunks, rowptr, source, powers, out, total):
+def forward(chunks, rowptr, source, x, floor, eps, shift, origin, powers, out, offset, total, variance):
     for chunk in prange(chunks):
-        _forward(np.intp(chunk), chunks, rowptr, source, powers, out, total)
+        _forward(
+            np.intp(chunk), chunks, rowptr, source, x, floor, eps, shift, origin, powers, out, offset, total, variance
+        )
 
 
 @body
-def _divide(chunk, chunks, g, out, total, shares):
-    """shares = g / S and g out / S, [targets, 2, channels]."""
+def _divide(chunk, chunks, g, offset, total, shares):
+    """shares = g / S and g offset / S, [targets, 2, channels]."""
     channels = g.shape[1]
     for v in range(g.shape[0] * chunk // chunks, g.shape[0] * (chunk + 1) // chunks):
         for j in range(channels):
             share = g[v, j] / total[v, j]
             shares[v, 0, j] = share
-            shares[v, 1, j] = share * out[v, j]
+            shares[v, 1, j] = share * offset[v, j]
 
 
 @kernel(_divide)
-def divide(chunks, g, out, total, shares):
+def divide(chunks, g, offset, total, shares):
     for chunk in prange(chunks):
-        _divide(np.intp(chunk), chunks, g, out, total, shares)
+        _divide(np.intp(chunk), chunks, g, offset, total, shares)
 
 
 @body
-def _backward(chunk, chunks, rowptr, target, x, floor, eps, beta, slope, shift, shares, dx, totals):
-    """dx for every source, and dbeta into ``totals`` [chunks, channels]; shares = g / S and g out / S.
+def _backward(chunk, chunks, rowptr, target, x, floor, eps, beta, slope, shift, origin, shares, dx):
+    """dx for every source; shares = g / S and g offset / S.
 
     ``slope`` is beta, 0 for the semi-gradient.
     """
@@ -138,12 +173,11 @@ def _backward(chunk, chunks, rowptr, target, x, floor, eps, beta, slope, shift, 
         for j in range(channels):
             m = message(x[u, j], floor, eps)
             e = exp_of_double(beta[j] * (m - shift[j]), m)
-            away = m * G[j] - H[j]
-            totals[chunk, j] += np.float64(e * m) * away
+            away = (m - origin[j]) * G[j] - H[j]
             dx[u, j] = zero if x[u, j] <= floor else e * (G[j] + slope[j] * away)
 
 
 @kernel(_backward)
-def backward(chunks, rowptr, target, x, floor, eps, beta, slope, shift, shares, dx, totals):
+def backward(chunks, rowptr, target, x, floor, eps, beta, slope, shift, origin, shares, dx):
     for chunk in prange(chunks):
-        _backward(np.intp(chunk), chunks, rowptr, target, x, floor, eps, beta, slope, shift, shares, dx, totals)
+        _backward(np.intp(chunk), chunks, rowptr, target, x, floor, eps, beta, slope, shift, origin, shares, dx)
