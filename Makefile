@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 LOCK := requirements.lock
 LOCK_VENV := build/lock-venv
 
-.PHONY: help install train test test-processors lint coverage hooks lock bench figures clean
+.PHONY: help install train test test-processors lint coverage hooks lock bench docs figures clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s%s\n", $$1, $$2 }' Makefile
@@ -83,6 +83,9 @@ bench: $(READY) ## install, then measure speed and memory beside PyTorch Geometr
 	$(BIN)/python -m benchmarks.growth
 	$(BIN)/python -m benchmarks.whole_steps proteins
 	$(BIN)/python -m benchmarks.whole_steps arxiv
+
+docs: $(READY) ## install, then write the table of PyTorch Geometric's features from its tests
+	$(BIN)/python -W ignore -m tests.nn.pyg.features > docs/pyg-features.md
 
 figures: $(READY) ## install, then make the tables and pictures of the README files from results/
 	$(BIN)/python -m results.figures
