@@ -161,7 +161,8 @@ def as_adjacency(graph: Tensor | Adjacency, num_sources: int, num_targets: int) 
 
 def _plain(edge_index: Tensor) -> Tensor:
     """The bare tensor behind PyG's ``EdgeIndex``, which is a tensor subclass."""
-    return edge_index if type(edge_index) is Tensor else edge_index.as_subclass(Tensor)
+    # Other subclasses stay: they are the tensors of an export, which must not lose their trace.
+    return edge_index.as_subclass(Tensor) if hasattr(edge_index, "get_sparse_size") else edge_index
 
 
 def _known_size(edge_index: Tensor) -> tuple[int, int] | None:

@@ -105,7 +105,7 @@ def softmax(
     """
     check_parameter("beta", beta, x.shape[-1])
     m, target = messages(x, adjacency, edge, eps=eps)
-    beta = torch.as_tensor(beta, dtype=m.dtype, device=m.device)
+    beta = beta.to(m) if isinstance(beta, Tensor) else m.new_full((), beta)
     dominant = _dominant(m, target, adjacency.num_targets, beta)
     weight = torch.exp(beta * (m - dominant[target]))
     weight = weight / _add(weight, target, adjacency.num_targets)[target]
@@ -130,7 +130,7 @@ def power_mean(
     """
     check_parameter("p", p, x.shape[-1])
     m, target = messages(x, adjacency, edge, eps=eps)
-    p = torch.as_tensor(p, dtype=m.dtype, device=m.device)
+    p = p.to(m) if isinstance(p, Tensor) else m.new_full((), p)
     dominant = _dominant(m, target, adjacency.num_targets, p)
     d = torch.log(m / dominant[target])
     out = dominant * torch.exp(_log_mean_exp(d, p, target, adjacency))
@@ -188,5 +188,6 @@ def _mean(values: Tensor, target: Tensor, adjacency: Adjacency) -> Tensor:
 def _extremum(values: Tensor, target: Tensor, count: int, reduce: str) -> Tensor:
     where = target[:, None].expand_as(values)
     # What a vertex with neighbours starts from takes part in a tie, as far as autograd knows; NaN equals nothing.
-    start = values.new_zeros(count, values.shape[1]).index_fill(0, target, torch.nan)
+    met = _add(torch.ones_like(values), target, count)
+    start = torch.where(met > 0, torch.nan, met)
     return start.scatter_reduce(0, where, values, reduce, include_self=False)
