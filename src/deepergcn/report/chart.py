@@ -83,9 +83,11 @@ def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
 
 
 def thin(points: Sequence[Point], most: int) -> tuple[Point, ...]:
-    """At most so many points, evenly chosen, the last one among them."""
-    step = max(-(-len(points) // most), 1)
-    return tuple(reversed(points[::-1][::step]))
+    """At most so many points, evenly chosen, the first and the last among them."""
+    if len(points) <= most:
+        return tuple(points)
+    last = len(points) - 1
+    return tuple(points[round(place * last / (most - 1))] for place in range(most))
 
 
 def _rgb(colour: str) -> tuple[int, ...]:
