@@ -76,7 +76,8 @@ def read_checkpoint(file: Path) -> tuple[dict[str, Tensor], int]:
     except OSError as error:
         raise InputError(f"{file}: cannot be read ({error.strerror or error})") from error
     except Exception as error:  # a damaged or hostile file can fail in any way
-        reason = "refused: it asks for code to be run" if "Unsupported" in str(error) else "damaged, or another format"
+        asks_for_code = "Unsupported global" in str(error)
+        reason = "refused: it asks for code to be run" if asks_for_code else "damaged, or another format"
         raise InputError(f"{file}: is not a checkpoint of tensors and plain values ({reason})") from error
     state: Any = content
     for key in ("model_state_dict", "state_dict"):

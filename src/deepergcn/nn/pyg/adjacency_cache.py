@@ -27,7 +27,7 @@ _lock = threading.Lock()
 
 def cached_adjacency(graph: Tensor | Adjacency, num_sources: int, num_targets: int) -> Adjacency:
     """As ``as_adjacency``, but built only once for the same tensor with the same content."""
-    if isinstance(graph, Adjacency):
+    if not isinstance(graph, Tensor):
         return as_adjacency(graph, num_sources, num_targets)
     return _recall(graph, (num_sources, num_targets), lambda: as_adjacency(graph, num_sources, num_targets))
 
