@@ -11,10 +11,15 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
+import safetensors.torch
+import torch
 import yaml
 from pydantic import BaseModel
+from torch import Tensor
 
 from deepergcn.recipes.schema import Recipe
+from deepergcn.runs.model_file import ENTRY, checksum
+from deepergcn.runs.state import checksums
 from tests.fuzz.corpus import Corpus, Rows, packed, small, typed
 from tests.fuzz.mutate import CELLS, VALUES, YAML_VALUES, csv_text, damage_bytes, damage_rows, damage_tree
 
@@ -202,10 +207,10 @@ def _model(random: Random, corpus: Corpus, folder: Path, kind: str) -> Case:
 
 
 def _safetensors(random: Random, content: bytes) -> bytes:
-    """Damage of the bytes, of the header, or of what its metadata holds."""
+    """Damage of the bytes, of the header, of its metadata, or of what the file says under a checksum that is right."""
     size = struct.unpack("<Q", content[:8])[0]
     header, rest = json.loads(content[8 : 8 + size]), content[8 + size :]
-    match random.randrange(4):
+    match random.randrange(5):
         case 0:
             return damage_bytes(random, content)
         case 1:
@@ -215,13 +220,30 @@ def _safetensors(random: Random, content: bytes) -> bytes:
             key = random.choice(sorted(metadata))
             metadata[key] = damage_bytes(random, metadata[key].encode()).decode(errors="replace")
         case _:
-            metadata = header["__metadata__"]
-            for key in ("run", "progress", "recipe"):
-                if key in metadata:
-                    load, dump = (yaml.safe_load, yaml.safe_dump) if key == "recipe" else (json.loads, json.dumps)
-                    metadata[key] = _dumped(dump, damage_tree(random, load(metadata[key])))
+            return _signed(random, header["__metadata__"], safetensors.torch.load(content))
     text = json.dumps(header).encode()
     return struct.pack("<Q", len(text)) + text + rest
+
+
+def _signed(random: Random, metadata: dict[str, str], tensors: dict[str, Tensor]) -> bytes:
+    """A model or state whose record or weights are damaged, and whose checksums fit it."""
+    model = ENTRY in metadata
+    content: dict[str, str] = json.loads(metadata[ENTRY]) if model else dict(metadata)
+    for name in ("checksum", "checksums"):
+        content.pop(name, None)
+    key = random.choice((*sorted(content), "weights"))
+    if key == "weights":
+        name = random.choice(sorted(tensors))
+        tensors[name] = random.choice((tensors[name] * float("nan"), torch.ones(1), torch.zeros(0)))
+    elif key == "recipe":
+        content[key] = _dumped(yaml.safe_dump, damage_tree(random, yaml.safe_load(content[key])))
+    else:
+        content[key] = _dumped(json.dumps, damage_tree(random, json.loads(content[key])))
+    if model:
+        content["checksum"] = checksum(content, tensors)
+        return safetensors.torch.save(tensors, {ENTRY: json.dumps(content)})
+    content["checksums"] = json.dumps(checksums(content["progress"], tensors))
+    return safetensors.torch.save(tensors, content)
 
 
 def _run(random: Random, corpus: Corpus, folder: Path, kind: str) -> Case:

@@ -8,7 +8,7 @@ from tests.fuzz.cases import KEYS
 
 def test_hostile_inputs_end_in_a_success_or_a_clean_error() -> None:
     said: list[str] = []
-    counts = attack(0, cases=80, new_process=40, tell=said.append)
+    counts = attack(0, cases=121, new_process=120, tell=said.append)
     if counts.verdicts["other"]:
         pytest.fail("\n".join([*said, str(counts)]))
     assert counts.verdicts["clean error"] > counts.verdicts["success"] > 0

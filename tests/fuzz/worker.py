@@ -63,14 +63,14 @@ def _program(arguments: list[str]) -> int:
 
 def _read(arguments: dict[str, Any]) -> int:
     """Read a dataset by the library, and every graph of it."""
-    from deepergcn.data.registry import load_dataset, load_tables
+    from deepergcn.data.registry import load_dataset, load_described
 
     edges = arguments.pop("edges", None)
-    options = {"root": ".", **arguments.pop("options", {})}
+    options = arguments.pop("options", {})
     if edges is None:
-        dataset = load_dataset(arguments["source"], **options)
+        dataset = load_dataset(arguments["source"], **{"root": ".", **options})
     else:
-        dataset = load_tables(arguments["source"], edges, **options)
+        dataset = load_described(arguments["source"], edges, options)
     for i in range(min(len(dataset), 50)):
         if dataset.num_nodes < 1_000_000:
             dataset.graph(i)

@@ -72,6 +72,21 @@ def test_an_error_names_what_is_wrong_in_a_study(old: str, new: str, message: st
         load_study(tmp_path / "wrong.yaml")
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"[" * 50_000, "is nested too deeply"),
+        (b"a: &a [x, x]\nb: [*a, *a]", "has an alias"),
+        (b"\xff\xfe", "the study cannot be read"),
+    ],
+    ids=["depth", "aliases", "bytes"],
+)
+def test_a_file_that_is_no_study_is_one_clear_error(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "hostile.yaml").write_bytes(content)
+    with pytest.raises(InputError, match=rf"hostile\.yaml: .*{message}"):
+        load_study(tmp_path / "hostile.yaml")
+
+
 def test_an_unknown_study_lists_those_that_there_are() -> None:
     with pytest.raises(InputError, match=r"table-9: is neither a study's name .*table-1, table-2"):
         load_study("table-9")

@@ -109,12 +109,6 @@ def load_dataset(name_or_path: str | Path, root: str | Path | None = None, **opt
     return load(*arguments, root=data_root(root), **checked_options(str(name_or_path), load, options))
 
 
-def load_tables(nodes: str | Path, edges: str | Path, root: str | Path | None = None, **options: Any) -> "Dataset":
-    """The graph of these tables of nodes and edges; the options are those of :func:`deepergcn.data.read_tables`."""
-    load = _import(_TABLE_LOADER)
-    return load(expand(nodes), expand(edges), root=data_root(root), **checked_options(str(nodes), load, options))
-
-
 def load_described(source: str, edges: str | None, options: Mapping[str, Any]) -> "Dataset":
     """The dataset that a recipe describes, which may come from someone else: nothing in it names a file to write.
 

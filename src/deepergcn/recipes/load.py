@@ -23,7 +23,7 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark
-            raise yaml.YAMLError(f"line {mark.line + 1} has an alias (*), which a recipe does not take")
+            raise yaml.YAMLError(f"line {mark.line + 1} has an alias (*), which is not read here")
         return super().compose_node(parent, index)
 
 
@@ -66,7 +66,7 @@ def read_recipe(text: str, origin: str, overrides: Sequence[str] = ()) -> Recipe
 
     With the key ``base`` and a recipe's name, the text has only what differs from that recipe.
     """
-    values = _parse(text, f"{origin}: is not YAML")
+    values = parse_yaml(text, f"{origin}: is not YAML")
     if not isinstance(values, dict):
         raise InputError(f"{origin}: expected a recipe with the keys {', '.join(Recipe.model_fields)}")
     values = _on_base(values, origin)
@@ -89,16 +89,16 @@ def dump_recipe(recipe: Recipe) -> str:
     return text
 
 
-def _parse(text: str, complaint: str) -> Any:
-    """The values of a YAML text, bounded in size and depth."""
+def parse_yaml(text: str, complaint: str) -> Any:
+    """The values of a YAML text, bounded in size and depth; an error begins with ``complaint``."""
     if len(text) > MOST_CHARACTERS:
-        raise InputError(f"{complaint} of a recipe: it has {len(text)} characters, expected at most {MOST_CHARACTERS}")
+        raise InputError(f"{complaint}: it has {len(text)} characters, expected at most {MOST_CHARACTERS}")
     try:
         return yaml.load(text, Loader=_Loader)
     except (yaml.YAMLError, ValueError) as error:  # ValueError: a date or a number that cannot be
         raise InputError(f"{complaint} ({' '.join(str(error).split())})") from error
     except RecursionError as error:
-        raise InputError(f"{complaint} of a recipe: it is nested too deeply") from error
+        raise InputError(f"{complaint}: it is nested too deeply") from error
 
 
 def _on_base(values: dict[str, Any], origin: str) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def _override(values: dict[str, Any], override: str, origin: str) -> None:
     names = key.strip().split(".")
     if not equals or not all(names):
         raise InputError(f"--set {override}: expected key=value, such as model.num_layers=14")
-    value = _parse(text, f"--set {override}: the value is not YAML")
+    value = parse_yaml(text, f"--set {override}: the value is not YAML")
     section = values
     for name in names[:-1]:
         inner = section.setdefault(name, {})

@@ -70,11 +70,15 @@ def save_state(folder: Path, progress: Progress, model: nn.Module, optimizer: to
     for index, values in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{key}": torch.as_tensor(value) for key, value in values.items()}
     text = progress.model_dump_json()
-    sums = {name: _checksum(tensor) for name, tensor in tensors.items()} | {_PROGRESS: zlib.crc32(text.encode())}
-    metadata = {_PROGRESS: text, "checksums": json.dumps(sums)}
+    metadata = {_PROGRESS: text, "checksums": json.dumps(checksums(text, tensors))}
     write_tensors(folder / f"{progress.epoch:06d}-{progress.step:08d}.safetensors", tensors, metadata)
     for old in _states(folder)[KEPT:]:
         old.unlink(missing_ok=True)
+
+
+def checksums(progress: str, tensors: Mapping[str, Tensor]) -> dict[str, int]:
+    """The CRC-32 of every tensor by its name, and of the progress."""
+    return {name: _checksum(tensor) for name, tensor in tensors.items()} | {_PROGRESS: zlib.crc32(progress.encode())}
 
 
 def resume_state(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
@@ -101,7 +105,7 @@ def load_state(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer)
     for path in _states(folder):
         try:
             progress, tensors = _read(path)
-        except (SafetensorError, OSError, ValueError, KeyError) as error:
+        except (SafetensorError, OSError, ValueError, KeyError, RecursionError) as error:
             _log.warning("%s: is damaged, the state before it is taken (%s)", path, error)
             continue
         _restore(path, tensors, model, optimizer)
@@ -123,9 +127,9 @@ def _read(path: Path) -> tuple[Progress, dict[str, Tensor]]:
     except ValidationError as error:
         raise ValueError(f"its progress cannot be read: {error}") from error
     expected = json.loads(metadata["checksums"])
-    found = {name: _checksum(tensor) for name, tensor in tensors.items()}
-    if _PROGRESS in expected:  # the states of version 0.1.0 have none
-        found[_PROGRESS] = zlib.crc32(metadata[_PROGRESS].encode())
+    found = checksums(metadata[_PROGRESS], tensors)
+    if isinstance(expected, dict) and _PROGRESS not in expected:  # the states of version 0.1.0 have none
+        del found[_PROGRESS]
     if found != expected:
         raise ValueError("its checksums differ")
     return progress, tensors

@@ -5,10 +5,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
-import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from deepergcn.errors import InputError
+from deepergcn.recipes.load import parse_yaml
 from deepergcn.report.study import Chart, Column, Part, Row
 
 _FOLDER = resources.files("deepergcn.studies").joinpath("definitions")
@@ -148,13 +148,14 @@ def load_study(name_or_path: str | Path) -> StudyDefinition:
     if text in study_names():
         content = _FOLDER.joinpath(f"{text}.yaml").read_text(encoding="utf-8")
     elif path.is_file():
-        content = path.read_text(encoding="utf-8")
+        try:
+            content = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{text}: the study cannot be read ({error})") from error
     else:
         raise InputError(f"{text}: is neither a study's name ({', '.join(study_names())}) nor a file")
     try:
-        return StudyDefinition.model_validate(yaml.safe_load(content))
-    except yaml.YAMLError as error:
-        raise InputError(f"{text}: is not YAML ({' '.join(str(error).split())})") from error
+        return StudyDefinition.model_validate(parse_yaml(content, f"{text}: is not YAML"))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
