@@ -8,7 +8,7 @@ import numpy as np
 from deepergcn.data.task import Task
 from deepergcn.inference.predictions import Predictions
 
-IDS = ("=HYPERLINK(1)", "+1", "-1", "@sum", "\tx", "CCO", "'quoted", "")
+IDS = ("=HYPERLINK(1)", "+1", "-1", "@sum", "\tx", "CCO", "'quoted", "", "a\rb", 'a,"b"\nc')
 
 
 def predictions() -> Predictions:

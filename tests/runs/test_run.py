@@ -7,7 +7,7 @@ import pytest
 
 from deepergcn.data.provenance import TableProvenance
 from deepergcn.errors import InputError
-from deepergcn.runs.run import Run
+from deepergcn.runs.run import METRIC_COLUMNS, Run, read_rows
 from tests.training.trained import make_run, small_recipe, table_files
 
 
@@ -24,3 +24,13 @@ def test_a_run_of_an_older_version_opens(tmp_path: Path) -> None:
     (folder / "run.json").write_text(json.dumps(values))
     with pytest.raises(InputError, match=r"run\.json: source\.tables\."):
         Run.open(folder)
+
+
+@pytest.mark.parametrize(
+    ("before", "place"), [("", "the header"), (",".join(METRIC_COLUMNS) + "\n1,,,,,,,,,\n", "row 2")]
+)
+def test_a_cell_too_long_for_a_number_is_named_by_its_row(tmp_path: Path, before: str, place: str) -> None:
+    path = tmp_path / "metrics.csv"
+    path.write_text(before + "1" * 200_000 + "\n")
+    with pytest.raises(InputError, match=rf"metrics\.csv: {place} cannot be read \(field larger"):
+        read_rows(path, METRIC_COLUMNS)

@@ -8,7 +8,8 @@ import safetensors.torch
 import torch
 from torch import nn
 
-from deepergcn.runs.state import Progress, load_state, save_state
+from deepergcn.errors import InputError
+from deepergcn.runs.state import Progress, checksums, load_state, save_state
 
 
 @pytest.mark.parametrize("sums", ["5", "null", "[]", "{", "[" * 200_000], ids=["number", "null", "list", "cut", "deep"])
@@ -25,3 +26,30 @@ def test_a_state_with_damaged_checksums_falls_back_to_the_one_before(tmp_path: P
     assert progress is not None
     assert progress.epoch == 1
     assert model.weight.tolist() == [[1.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("optimizer.1.exp_avg_sq", torch.zeros(0)),
+        ("optimizer.0.step", torch.zeros(3)),
+        ("optimizer.7.step", torch.zeros(())),
+        ("optimizer.one.step", torch.zeros(())),
+        ("optimizer.0.velocity", torch.zeros(1, 2)),
+    ],
+)
+def test_moments_that_do_not_fit_their_weight_never_reach_fused_adam(
+    tmp_path: Path, name: str, value: torch.Tensor
+) -> None:
+    model = nn.Linear(2, 1)
+    optimizer = torch.optim.Adam(model.parameters(), fused=True)
+    model(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+    save_state(tmp_path, Progress(), model, optimizer)
+    (file,) = tmp_path.iterdir()
+    tensors = safetensors.torch.load(file.read_bytes()) | {name: value}
+    text = Progress().model_dump_json()
+    sums = {"progress": text, "checksums": json.dumps(checksums(text, tensors))}
+    file.write_bytes(safetensors.torch.save(tensors, sums))
+    with pytest.raises(InputError, match="is not a state of this recipe"):
+        load_state(tmp_path, model, optimizer)

@@ -19,6 +19,8 @@ from deepergcn.errors import InputError
 from deepergcn.user_cache import lend_folder
 from deepergcn.version import __version__
 
+_LONGEST = 3_000  # characters of an error: what it quotes of a file may be of any length
+
 app = typer.Typer(
     name="deepergcn",
     help="Train very deep graph networks.",
@@ -73,5 +75,6 @@ def _is_out_of_memory(error: Exception) -> bool:
 
 
 def _fail(message: str) -> NoReturn:
-    say(f"error: {' '.join(message.split())}", err=True)
+    text = " ".join(message.split())
+    say(f"error: {text if len(text) <= _LONGEST else f'{text[: _LONGEST - 500]} ... {text[-500:]}'}", err=True)
     raise SystemExit(2)

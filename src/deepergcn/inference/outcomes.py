@@ -5,20 +5,16 @@ from pathlib import Path
 import numpy as np
 
 from deepergcn.categories import ATOM_SIZES
-from deepergcn.errors import InputError
 from deepergcn.inference.predictions import probabilities
 from deepergcn.inference.predictor import load
 from deepergcn.report.outcomes import Outcomes
-from deepergcn.runs.dataset import load_data
 from deepergcn.training.evaluation import Evaluation
 
 
 def find_outcomes(run: Path, part: str = "test") -> Outcomes:
     """Truth and prediction of every item of a part; the data must be the one that the network was trained on."""
     model = load(run)
-    dataset = load_data(model.recipe)
-    if dataset.digest != model.info.digest:
-        raise InputError(f"{dataset.name}: its files have changed since the network was trained on them")
+    dataset = model.dataset()
     items = dataset.split[part]
     outputs = Evaluation(dataset, model.recipe, model.info.seed, [part]).outputs(model.network)[items]
     return Outcomes(

@@ -1,6 +1,5 @@
 """What a trained network says about the rows of a file, and the files that it is written to."""
 
-import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +14,8 @@ import torch
 from torch import Tensor
 
 from deepergcn.data.molecules.skipped import Skipped
-from deepergcn.data.storage.files import write_bytes
+from deepergcn.data.storage.csv_text import csv_text
+from deepergcn.data.storage.files import write_bytes, write_text
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 
@@ -91,12 +91,9 @@ class Predictions:
         if check_ending(path, PREDICTION_NAMES) == ".parquet":
             write_bytes(Path(path), _parquet(pa.table(columns)))
             return
-        text = io.StringIO(newline="")
-        writer = csv.writer(text, lineterminator="\n")
         shown = _no_formula if spreadsheet else _text
-        writer.writerow(map(shown, columns))
-        writer.writerows(zip(*(map(shown, column) for column in columns.values()), strict=True))
-        write_bytes(Path(path), text.getvalue().encode())
+        rows = zip(*(map(shown, column) for column in columns.values()), strict=True)
+        write_text(Path(path), csv_text([map(shown, columns), *rows]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,22 +35,24 @@ def load(run: str | Path) -> "Predictor":
         model.predict(["CCO", "c1ccccc1"]).columns()
     """
     path = Path(run)
-    own = path.is_dir()
-    if own:
+    run_data = None
+    if path.is_dir():
         several = sorted(file.parent.name for file in path.glob("seed-*/run.json"))
         if several:
             raise InputError(
                 f"{path}: holds the runs of several seeds; expected one of them, such as {path / several[0]}"
             )
         alone = (path / "model.safetensors").is_file() and not (path / "run.json").exists()
-        path = path / "model.safetensors" if alone else Run.open(path).model_file
+        if not alone:
+            run_data = Run.open(path).recipe.data
+        path = path / "model.safetensors"
         if not path.is_file():
             raise InputError(f"{path}: is not there yet; expected a run that has finished its first epoch")
     elif not path.exists():
         raise InputError(f"{path}: there is no such run directory or model file")
     trained = load_model(path)
     warn_of_changes(str(run), trained.info.environment, trained.info.versions, environment(), training=False)
-    return Predictor(trained, own_run=own)
+    return Predictor(trained, own_run=trained.recipe.data == run_data)
 
 
 class Predictor:
@@ -61,8 +63,8 @@ class Predictor:
         recipe: What it was trained by.
         info: What else its run was made of.
         task: What it predicts.
-        own_run: Whether it comes from a run directory, so that :meth:`evaluate` may read the data that its recipe
-            names. A model file alone may come from anyone, and reads nothing that its user has not named.
+        own_run: Whether it stands in the run directory of the same data, so that :meth:`evaluate` may read what its
+            recipe names. A model file alone may come from anyone, and reads nothing that its user has not named.
     """
 
     def __init__(self, trained: TrainedModel, own_run: bool = False) -> None:
@@ -133,14 +135,19 @@ class Predictor:
         for part in parts:
             if part not in PARTS:
                 raise InputError(f"split is {part!r}; expected one of {', '.join(PARTS)}")
+        dataset = self.dataset(data, edges)
+        evaluation = Evaluation(dataset, self.recipe, self.info.seed, parts)
+        outputs = evaluation.outputs(self.network)
+        return {part: evaluation.score(outputs, part) for part in parts}
+
+    def dataset(self, data: str | Path | None = None, edges: str | Path | None = None) -> Dataset:
+        """The dataset that the network was trained on; the arguments are those of :meth:`evaluate`."""
         dataset = load_data(self._recipe_of(data, edges))
         if self.info.digest and dataset.digest != self.info.digest:  # a converted model does not know its data
             raise InputError(
                 f"{dataset.name}: is not the data that the network was trained on: its files have changed since"
             )
-        evaluation = Evaluation(dataset, self.recipe, self.info.seed, parts)
-        outputs = evaluation.outputs(self.network)
-        return {part: evaluation.score(outputs, part) for part in parts}
+        return dataset
 
     def _recipe_of(self, data: str | Path | None, edges: str | Path | None) -> Recipe:
         """The recipe with the data that its user has named."""

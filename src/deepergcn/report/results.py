@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import ValidationError, field_validator
 
+from deepergcn.data.storage.csv_text import csv_text
 from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
 from deepergcn.report.study import CellRun, Part, StudyTable, read_study
@@ -74,7 +75,7 @@ def read_results(path: Path) -> list[Result]:
     """The rows of a results file."""
     try:
         rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: cannot be read; expected a CSV file that deepergcn report has written") from error
     results = []
     for number, row in enumerate(rows, start=1):
@@ -97,11 +98,7 @@ def add_results(path: Path, results: Iterable[Result]) -> list[Result]:
 
 def results_csv(results: Sequence[Result]) -> str:
     """The results as the text of a CSV file."""
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, list(Result.model_fields), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _cell(value) for name, value in result} for result in results)
-    return text.getvalue()
+    return csv_text([list(Result.model_fields), *([_cell(value) for _, value in result] for result in results)])
 
 
 def _result(folder: Path, study: StudyTable, entry: CellRun) -> Result | None:

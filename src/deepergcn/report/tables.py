@@ -1,11 +1,10 @@
 """A study's table as the paper prints it, with ours beside: as Markdown, LaTeX and CSV."""
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean, stdev
 
+from deepergcn.data.storage.csv_text import csv_text
 from deepergcn.report.results import Result
 from deepergcn.report.study import Column, Row
 
@@ -117,16 +116,14 @@ def latex(table: ScoreTable, corner: str = "\\#layers") -> str:
 
 def table_csv(table: ScoreTable) -> str:
     """A line for every cell: ours, deviation, seeds, the paper's value and the difference."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("row", "column", "ours", "deviation", "seeds", "paper", "difference"))
+    lines: list[Sequence[object]] = [("row", "column", "ours", "deviation", "seeds", "paper", "difference")]
     for row in table.rows:
         for column in table.columns:
             score = table.score(row, column)
             values = (score.ours, score.deviation, score.seeds, score.paper, score.difference)
             shown = [f"{value:.6g}" if isinstance(value, float) else value for value in values]
-            writer.writerow((row.label, column.title, *("" if value is None else value for value in shown)))
-    return text.getvalue()
+            lines.append((row.label, column.title, *shown))
+    return csv_text(lines)
 
 
 def column_groups(columns: Sequence[Column]) -> list[tuple[str, int]]:

@@ -69,7 +69,7 @@ def load_model(path: str | Path) -> TrainedModel:
         raise InputError(f"{file}: is not a safetensors file ({error})") from error
     form = content.get("format", "missing")
     if form not in map(str, FORMATS):
-        raise InputError(f"{file}: has format {form}; expected a model of format {FORMAT}")
+        raise InputError(f"{file}: has format {form[:40]}; expected a model of format {FORMAT}")
     for key in ("recipe", "run", "epoch", *(("checksum",) if form != "1" else ())):
         if key not in content:
             raise InputError(f"{file}: has no {key} in its metadata; expected a model that deepergcn train has written")

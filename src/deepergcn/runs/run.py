@@ -177,18 +177,28 @@ class Run:
 
 def read_rows(path: Path, columns: tuple[str, ...]) -> list[Row]:
     """The numbers of a csv file of a run, None for an empty cell."""
-    reader = csv.reader(io.StringIO(_read(path)))
-    header = next(reader, [])
+    header, *lines = _lines(path) or [[]]
     if tuple(header) != columns:
         raise InputError(f"{path}: has the columns {', '.join(header) or 'none'}; expected {', '.join(columns)}")
     rows: list[Row] = []
-    for number, cells in enumerate(reader, start=1):
+    for number, cells in enumerate(lines, start=1):
         try:
             values = [float(cell) if cell else None for cell in cells]
             rows.append(dict(zip(columns, values, strict=True)))
         except ValueError as error:
             raise InputError(f"{path}: row {number} is {','.join(cells)!r}; expected {len(columns)} numbers") from error
     return rows
+
+
+def _lines(path: Path) -> list[list[str]]:
+    """The cells of every line, the header first."""
+    lines: list[list[str]] = []
+    try:
+        lines.extend(csv.reader(io.StringIO(_read(path))))
+    except csv.Error as error:
+        place = f"row {len(lines)}" if lines else "the header"
+        raise InputError(f"{path}: {place} cannot be read ({error}); expected a file of deepergcn train") from error
+    return lines
 
 
 def _read(path: Path) -> str:

@@ -1,11 +1,10 @@
 """A file to try a trained network on, where it takes molecules."""
 
-import csv
-import io
 from pathlib import Path
 
 from deepergcn.categories import ATOM_SIZES
 from deepergcn.data.provenance import MoleculeProvenance
+from deepergcn.data.storage.csv_text import csv_text
 from deepergcn.data.storage.files import write_text
 from deepergcn.runs.run import Run
 
@@ -28,12 +27,8 @@ def write_sample(run: Run) -> Path | None:
     """Write well-known molecules to ``sample.csv`` of the run directory; nothing where the network takes none."""
     if run.info.inputs.task.level != "graph" or run.info.inputs.nodes != ATOM_SIZES:
         return None
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
     provenance = run.info.provenance
     smiles_column = provenance.smiles_column if isinstance(provenance, MoleculeProvenance) else None
-    writer.writerow(("name", smiles_column or "smiles"))
-    writer.writerows(MOLECULES.items())
     path = run.path / "sample.csv"
-    write_text(path, text.getvalue())
+    write_text(path, csv_text([("name", smiles_column or "smiles"), *MOLECULES.items()]))
     return path

@@ -137,16 +137,31 @@ def _read(path: Path) -> tuple[Progress, dict[str, Tensor]]:
 
 def _restore(path: Path, tensors: Mapping[str, Tensor], model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
     weights = {name.removeprefix("model."): value for name, value in tensors.items() if name.startswith("model.")}
+    try:
+        moments = _moments(tensors, optimizer)
+        model.load_state_dict(weights)
+        optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
+    except (RuntimeError, ValueError, KeyError) as error:
+        raise InputError(f"{path}: is not a state of this recipe ({error})") from error
+
+
+def _moments(tensors: Mapping[str, Tensor], optimizer: torch.optim.Optimizer) -> dict[int, dict[str, Tensor]]:
+    """The state of Adam for every weight by its number; fused Adam would read beyond moments of another shape."""
     moments: dict[int, dict[str, Tensor]] = {}
     for name, value in tensors.items():
         if name.startswith("optimizer."):
             _, index, key = name.split(".", 2)
             moments.setdefault(int(index), {})[key] = value
-    try:
-        model.load_state_dict(weights)
-        optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
-    except (RuntimeError, ValueError, KeyError) as error:
-        raise InputError(f"{path}: is not a state of this recipe ({error})") from error
+    weights = [weight for group in optimizer.param_groups for weight in group["params"]]
+    for number, values in moments.items():
+        shape = weights[number].shape if 0 <= number < len(weights) else None
+        if {key: value.shape for key, value in values.items()} != {
+            "step": torch.Size([]),
+            "exp_avg": shape,
+            "exp_avg_sq": shape,
+        }:
+            raise ValueError(f"the moments of weight {number} do not fit it")
+    return moments
 
 
 def _checksum(tensor: Tensor) -> int:

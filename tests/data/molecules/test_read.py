@@ -108,6 +108,8 @@ def test_a_target_that_is_no_number_is_skipped_in_a_regression(file: Path, root:
     )
     assert row_numbers(dataset) == [1, 3, 5]
     with pytest.raises(InputError, match=r"row 4: column 'value' is '>3'; expected a number"):
+        read_molecules(file, targets="value", kind="regression", strict=True, root=root / "not read before")
+    with pytest.raises(InputError, match="row 2 is 'C1CC': unclosed ring"):
         read_molecules(file, targets="value", kind="regression", strict=True, root=root)
 
 

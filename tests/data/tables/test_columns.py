@@ -80,6 +80,7 @@ def test_nested_parquet_column(tmp_path: Path) -> None:
         ("a.csv", b"a,b\n1,2,3\n", "row 1 has 3 columns; expected 2"),
         ("a.csv", b"a,a\n1,2\n", "two columns are called 'a'"),
         ("a.csv", b"a\n\xe9\n", "row 1 has the byte 0xe9; invalid UTF-8"),
+        ("a.csv", b"a,b\n1,2\n\xe9\n", "row 2 has the byte 0xe9; invalid UTF-8"),
         ("a.csv", b"\xe9\n1\n", "the header has the byte 0xe9; invalid UTF-8"),
         ("a.csv", b"\n\r\n", "the file is empty; expected a header"),
         ("a.csv", b"\xef\xbb\xbf\n", "the file is empty; expected a header"),

@@ -1,11 +1,10 @@
 """Rows of a file of molecules that cannot be read."""
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from deepergcn.data.storage.csv_text import csv_text
 from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
 
@@ -22,8 +21,4 @@ def write_skipped(rows: Sequence[Skipped], path: str | Path) -> None:
     """Write skipped rows as CSV: row number, molecule, reason."""
     if not Path(path).parent.is_dir():
         raise InputError(f"{path}: the folder for the list of skipped rows does not exist")
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(Skipped._fields)
-    writer.writerows(rows)
-    write_text(Path(path), text.getvalue())
+    write_text(Path(path), csv_text([Skipped._fields, *rows]))

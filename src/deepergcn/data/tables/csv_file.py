@@ -26,6 +26,7 @@ def read_csv(path: Path) -> Any:
     _check_quotes(path, content)
     if (place := content.find(b"\0")) >= 0:
         raise InputError(f"{path}: {_row(content, place)} has a NUL byte; expected text in UTF-8")
+    _check_utf8(path, content)  # Arrow would print a traceback where a row that is too short is not text either
     header = _HEADER.match(content)
     if header is None or not content[header.start() : header.end()].strip(b"\xef\xbb\xbf\r\n"):
         raise InputError(f"{path}: the file is empty; expected a header")
@@ -42,12 +43,11 @@ def read_csv(path: Path) -> Any:
         names = pyarrow.csv.read_csv(_stream(header[0] + b"\n"), read_options=read, parse_options=parse).column_names
         text = pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
         return pyarrow.csv.read_csv(_stream(content), read_options=read, parse_options=parse, convert_options=text)
-    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+    except pa.ArrowInvalid as error:
         if bad_rows:
             bad = bad_rows[0]
             found, expected = bad.actual_columns, bad.expected_columns
             raise InputError(f"{path}: row {bad.number - 1} has {found} columns; expected {expected}") from error
-        _check_utf8(path, content)
         if "straddling" in str(error):
             raise InputError(f"{path}: a row is longer than {_BLOCK >> 20} MB") from error
         raise
@@ -71,6 +71,8 @@ def _check_quotes(path: Path, content: bytes) -> None:
 
 
 def _check_utf8(path: Path, content: bytes) -> None:
+    if content.isascii():
+        return
     try:
         content.decode()
     except UnicodeDecodeError as error:

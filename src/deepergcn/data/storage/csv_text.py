@@ -1,0 +1,15 @@
+"""CSV as text: a lone carriage return is quoted too, which Python's own writer leaves bare before 3.13."""
+
+from collections.abc import Iterable
+
+_QUOTED = frozenset(',"\r\n')
+
+
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    """The rows as CSV with a line feed after each; None is an empty cell."""
+    return "".join(",".join(map(_cell, row)) + "\n" for row in rows)
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else str(value)
+    return text if _QUOTED.isdisjoint(text) else '"' + text.replace('"', '""') + '"'
