@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from deepergcn.cli.terminal import clean, plain, say
+from deepergcn.cli.terminal import plain, say
+from deepergcn.printable import clean
 from tests.cli.program import Program
 from tests.training.small import molecule_settings, molecules
 

@@ -1,5 +1,7 @@
 """Devices and precision: what would kill the process is tried in another first."""
 
+import logging
+import multiprocessing
 import signal
 import subprocess
 from pathlib import Path
@@ -40,7 +42,7 @@ def test_an_error_in_another_process_is_told_as_in_this_one() -> None:
     class Raising:
         def launch(self, function: Any, *args: Any) -> None:
             text = "\n-- Process 1 terminated with the following error:\nTraceback ...\n"
-            raise ProcessRaisedException(text + f"deepergcn.errors.InputError: {args[0]}\n", 1, 4)
+            raise ProcessRaisedException(text + f"deepergcn.errors.InputError: {args[-1]}\n", 1, 4)
 
     with pytest.raises(InputError, match=r"^the disk: is full$"):
         distributed.launch(Raising(), print, "the disk: is full")  # type: ignore[arg-type]
@@ -55,3 +57,18 @@ def test_a_process_that_was_killed_is_one_line() -> None:
 
     with pytest.raises(InputError, match="process 1 terminated with signal SIGKILL; was there enough memory"):
         distributed.launch(Killed(), print)  # type: ignore[arg-type]
+
+
+def test_the_log_of_another_process_has_no_control_characters(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Spawned:
+        def launch(self, function: Any, *args: Any) -> Any:
+            return function(self, *args)
+
+    logger = logging.getLogger("deepergcn")
+    monkeypatch.setattr(logger, "propagate", False)
+    monkeypatch.setattr(logger, "handlers", [])
+    monkeypatch.setattr(multiprocessing, "parent_process", multiprocessing.current_process)
+    distributed.launch(Spawned(), lambda fabric: logger.warning("%s: is damaged", "\x1b[31m.csv"))  # type: ignore[arg-type]
+    assert capsys.readouterr().err == "warning: \\x1b[31m.csv: is damaged\n"

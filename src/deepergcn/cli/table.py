@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from deepergcn.cli.terminal import clean, plain
+from deepergcn.cli.terminal import plain
+from deepergcn.printable import clean
 
 _PIPE_WIDTH = 200
 

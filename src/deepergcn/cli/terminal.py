@@ -6,12 +6,9 @@ import os
 import sys
 from typing import TextIO
 
+from deepergcn.printable import CleanFormatter, clean
+
 _PLAIN = str.maketrans({"±": "+-", "β": "beta", "…": "..."})
-
-
-def clean(text: str) -> str:
-    """The text with control characters written out, such as ``\\x1b``: those of a file must not reach a terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
 
 
 def plain(text: str) -> str:
@@ -46,14 +43,16 @@ def prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
     logger = logging.getLogger("deepergcn")
     if not any(isinstance(handler, _Warnings) for handler in logger.handlers):
-        logger.addHandler(_Warnings(logging.WARNING))
+        handler = _Warnings(logging.WARNING)
+        handler.setFormatter(CleanFormatter())
+        logger.addHandler(handler)
 
 
 class _Warnings(logging.Handler):
     """Warnings of the library, a line each on standard error."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        say(f"{record.levelname.lower()}: {record.getMessage()}", err=True)
+        say(self.format(record), err=True)
 
 
 def _open_if_closed(descriptor: int) -> None:

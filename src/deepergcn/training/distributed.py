@@ -1,6 +1,7 @@
 """Devices, precision and processes, through Lightning Fabric."""
 
 import logging
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from lightning_fabric.strategies.ddp import DDPStrategy
 from torch.multiprocessing.spawn import ProcessExitedException, ProcessRaisedException
 
 from deepergcn.errors import InputError
+from deepergcn.printable import CleanFormatter
 
 # It announces every process that it starts.
 logging.getLogger("lightning_fabric").setLevel(logging.WARNING)
@@ -50,12 +52,23 @@ def make_fabric(devices: int, precision: str) -> Fabric:
 
 def launch(fabric: Fabric, function: Callable[..., Any], *args: Any) -> Any:
     """``function(fabric, *args)`` in every process; what it gives in the first."""
+    work: Callable[..., Any] = _work
     try:
-        return fabric.launch(function, *args)
+        return fabric.launch(work, function, *args)
     except ProcessRaisedException as error:
         raise _from_child(error) from error
     except ProcessExitedException as error:
         raise InputError(f"a process of training has ended: {error}; was there enough memory?") from error
+
+
+def _work(fabric: Fabric, function: Callable[..., Any], *args: Any) -> Any:
+    """``function(fabric, *args)``, with a log in a new process that is harmless on the terminal that it shares."""
+    logger = logging.getLogger("deepergcn")
+    if multiprocessing.parent_process() is not None and not logger.hasHandlers():
+        handler = logging.StreamHandler()
+        handler.setFormatter(CleanFormatter())
+        logger.addHandler(handler)
+    return function(fabric, *args)
 
 
 def _from_child(error: ProcessRaisedException) -> Exception:

@@ -13,8 +13,11 @@ from deepergcn.recipes.load import validate
 from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.dataset import LoadedData, absolute, load_data
 from deepergcn.runs.environment import environment, versions, warn_of_changes
-from deepergcn.runs.network import count_parameters, dataset_inputs
+from deepergcn.runs.log import RunLog
+from deepergcn.runs.network import build_model, count_parameters, dataset_inputs
 from deepergcn.runs.run import FORMAT, Run, RunInfo
+from deepergcn.runs.state import resume_state
+from deepergcn.training.optimizer import make_optimizer
 from deepergcn.training.steps import check_steps
 
 
@@ -110,8 +113,16 @@ def _resume(plan: Plan, run: Run, processes: int) -> Dataset:
     present = environment(processes)
     warn_of_changes(str(plan.folder), run.info.environment, run.info.versions, present, training=True)
     if recipe != run.recipe:
+        _check_state(plan.folder, recipe, run.info)
         Run.create(plan.folder, recipe, run.info)
     return dataset
+
+
+def _check_state(folder: Path, recipe: Recipe, info: RunInfo) -> None:
+    """Check that the run can be resumed, before its recipe is changed."""
+    model = build_model(recipe, info.inputs)
+    progress = resume_state(folder, model, make_optimizer(model, recipe.optimizer))
+    RunLog(folder, progress.epoch)
 
 
 def _with_absolute_paths(recipe: Recipe) -> Recipe:

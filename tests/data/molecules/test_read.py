@@ -179,6 +179,20 @@ def record(name: str, symbols: str, level: str) -> str:
     return SDF.format(name=name, atoms=len(symbols), bonds=count, body=atoms + bonds, level=level)
 
 
+def test_an_sdf_in_latin_1_is_read_as_such_and_the_record_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "m.sdf"
+    text = record("ethane", "CC", "low") + record("m\u00e9thanol", "CO", "high")
+    path.write_bytes(text.replace("\n", "\r\n").encode("latin-1"))
+    assert read_sdf(path)[1].text("_Name").to_pylist() == ["ethane", "m\u00e9thanol"]
+    assert "m.sdf: record 2 has the byte 0xe9, which is not UTF-8; the file is read as Latin-1" in caplog.text
+    caplog.clear()
+    path.write_bytes(text.encode())
+    assert read_sdf(path)[1].text("_Name").to_pylist() == ["ethane", "m\u00e9thanol"]
+    assert not caplog.text
+
+
 @pytest.mark.parametrize("packed", [False, True])
 def test_sdf(packed: bool, root: Path, tmp_path: Path) -> None:
     text = record("ethane", "CC", "low") + record("broken", "CXC", "low") + record("ethanol", "CCO", "high")

@@ -141,7 +141,10 @@ def test_class_shows_in_what_lies_around_and_more_so_farther_off() -> None:
         ({"graphs": 3, "nodes": 7}, "nodes is 7; expected a mean number of nodes from 8 to 2000"),
         ({"graphs": 3, "nodes": float("nan")}, "nodes is nan; expected a mean number"),
         ({"graphs": 3, "nodes": 10, "edges": 9}, "edges is 9; expected a mean number of edges of at least 10"),
-        ({"graphs": 3, "seed": 1.5}, "seed is 1.5; expected an integer of at least 0"),
+        ({"graphs": 3, "nodes": 10, "edges": 1e300}, "edges is 1e.300; expected .* and at most 4000000"),
+        ({"graphs": 10**12}, "synthetic-ppa: 1000000000000 graphs of 243.4 nodes: needs .* GB of memory"),
+        ({"graphs": 10**400}, "graphs is 1000.*; expected an integer of at most 64 bits"),
+        ({"graphs": 3, "seed": 1.5}, "option 'seed' is 1.5; Input should be a valid integer"),
     ],
 )
 def test_wrong_options(options: dict[str, Any], message: str, tmp_path: Path) -> None:

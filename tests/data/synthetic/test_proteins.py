@@ -185,9 +185,12 @@ def test_depth_helps() -> None:
     ("options", "message"),
     [
         ({"nodes": 15}, "nodes is 15; expected an integer of at least 16"),
-        ({"nodes": 100.0}, "nodes is 100.0; expected an integer"),
+        ({"nodes": 100.0}, "option 'nodes' is 100.0; Input should be a valid integer"),
         ({"nodes": 100, "edges": 107}, "edges is 107; expected an integer of at least 108"),
         ({"nodes": 100, "edges": 2476}, "edges is 2476; expected at most half of all pairs of 100 nodes"),
+        ({"nodes": 10**9}, "synthetic-proteins: 1000000000 nodes and .* edges: needs .* GB of memory"),
+        ({"nodes": 10**10, "edges": 10**12}, "1000000000000 edges: needs 36,360 GB of memory"),
+        ({"nodes": 10**400}, "nodes is 1000.*; expected an integer of at most 64 bits"),
         ({"nodes": 100, "seed": -1}, "seed is -1; expected an integer of at least 0"),
         ({"graphs": 3}, "synthetic-proteins: has no option 'graphs'; its options: nodes, edges, seed"),
     ],

@@ -1,5 +1,6 @@
 """SDF files: the records of molecules, and their properties as a table."""
 
+import logging
 import re
 from pathlib import Path
 
@@ -17,11 +18,12 @@ TITLE = "_Name"
 _END = re.compile(r"^\$\$\$\$.*\n?", re.MULTILINE)
 _PROPERTY = re.compile(r"^>[^<\n]*<([^>\n]+)>.*\n((?:.*\S.*\n?)*+)", re.MULTILINE)
 
+_log = logging.getLogger(__name__)
+
 
 def read_sdf(path: Path) -> tuple[list[str], Columns]:
     """The text of every record, and a column of text for every property that any record has."""
-    text = read_bytes(path).decode(errors="replace").replace("\r\n", "\n")
-    records = _END.split(text)
+    records = _END.split(_decoded(path, read_bytes(path)).replace("\r\n", "\n"))
     if not records[-1].strip():
         records.pop()
     if not records:
@@ -33,3 +35,19 @@ def read_sdf(path: Path) -> tuple[list[str], Columns]:
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {name: pa.array([row.get(name) for row in rows], pa.string()) for name in names}
     return records, Columns(path, pa.table(columns))
+
+
+def _decoded(path: Path, content: bytes) -> str:
+    """The text in UTF-8, or in Latin-1, as older programs write it, with a warning."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        text = content.decode("latin-1")
+        record = len(_END.findall(text[: error.start].replace("\r\n", "\n"))) + 1
+        _log.warning(
+            "%s: record %d has the byte 0x%02x, which is not UTF-8; the file is read as Latin-1",
+            path,
+            record,
+            content[error.start],
+        )
+        return text

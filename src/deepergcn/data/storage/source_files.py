@@ -5,7 +5,11 @@ import stat
 import zlib
 from pathlib import Path
 
+from deepergcn.data.storage.memory import check_memory
 from deepergcn.errors import InputError
+
+_PIECE = 1 << 24
+_COPIES = 3  # of a content that are in memory: pieces, whole, and as a table
 
 
 def check_file(path: Path) -> None:
@@ -27,12 +31,30 @@ def check_file(path: Path) -> None:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file, decompressed if its name ends in ``.gz``."""
+    """The content of a file, decompressed if its name ends in ``.gz``; refused where it is too large for the memory."""
     check_file(path)
     try:
-        content = path.read_bytes()
-        return gzip.decompress(content) if path.name.lower().endswith(".gz") else content
+        if path.name.lower().endswith(".gz"):
+            return _decompressed(path)
+        _check_size(path, path.stat().st_size)
+        return path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (EOFError, zlib.error) as error:
         raise InputError(f"{path}: cannot be read: it is damaged or cut short ({error})") from error
+
+
+def _decompressed(path: Path) -> bytes:
+    """The content piece by piece, since a small file can become a thousand times as large."""
+    pieces: list[bytes] = []
+    size = 0
+    with gzip.open(path, "rb") as file:
+        while piece := file.read(_PIECE):
+            pieces.append(piece)
+            size += len(piece)
+            _check_size(path, size)
+    return b"".join(pieces)
+
+
+def _check_size(path: Path, size: int) -> None:
+    check_memory(_COPIES * size, f"{path}: {size / 1e9:,.1f} GB of content or more")

@@ -7,11 +7,13 @@ from deepergcn.data.dataset import Dataset
 from deepergcn.data.storage.cache import cache_file, cached
 from deepergcn.data.storage.digest import text_digest
 from deepergcn.data.storage.folders import data_root
+from deepergcn.data.storage.memory import check_memory
 from deepergcn.data.synthetic import ppa, proteins
-from deepergcn.errors import InputError
+from deepergcn.errors import InputError, quote
 
 _VERSION = 4
 _LARGEST_GRAPH = 2_000
+_BYTES = 36  # of an edge, with its features; nodes and graphs take no less
 
 
 def load_synthetic_proteins(
@@ -31,6 +33,7 @@ def load_synthetic_proteins(
     _check_integer("edges", count, nodes + 8)
     if count > nodes * (nodes - 1) // 4:
         raise InputError(f"edges is {count}; expected at most half of all pairs of {nodes} nodes")
+    check_memory(_BYTES * (nodes + count), f"synthetic-proteins: {nodes} nodes and {count} edges")
     options = {"nodes": nodes, "edges": count, "seed": seed}
     digest = text_digest("synthetic-proteins", _VERSION, options)
     place = cache_file(data_root(root), "synthetic-proteins", options)
@@ -58,9 +61,14 @@ def load_synthetic_ppa(
     _check_integer("seed", seed, 0)
     mean_edges = nodes * ppa.EDGES / ppa.NODES if edges is None else edges
     if not 8 <= nodes <= _LARGEST_GRAPH:
-        raise InputError(f"nodes is {nodes}; expected a mean number of nodes from 8 to {_LARGEST_GRAPH}")
-    if not nodes <= mean_edges:
-        raise InputError(f"edges is {mean_edges}; expected a mean number of edges of at least {nodes}, that of nodes")
+        raise InputError(f"nodes is {nodes:g}; expected a mean number of nodes from 8 to {_LARGEST_GRAPH}")
+    if not nodes <= mean_edges <= _LARGEST_GRAPH**2:
+        raise InputError(
+            f"edges is {mean_edges:g}; expected a mean number of edges of at least {nodes:g}, that of nodes, "
+            f"and at most {_LARGEST_GRAPH**2}"
+        )
+    most = round(min(mean_edges, nodes**2 / 4))  # of all pairs of nodes at most a third become edges
+    check_memory(_BYTES * graphs * (1 + most), f"synthetic-ppa: {graphs} graphs of {nodes:g} nodes")
     options: dict[str, Any] = {"graphs": graphs, "nodes": float(nodes), "edges": float(mean_edges), "seed": seed}
     digest = text_digest("synthetic-ppa", _VERSION, options)
     place = cache_file(data_root(root), "synthetic-ppa", options)
@@ -70,3 +78,5 @@ def load_synthetic_ppa(
 def _check_integer(name: str, value: int, least: int) -> None:
     if type(value) is not int or value < least:
         raise InputError(f"{name} is {value!r}; expected an integer of at least {least}")
+    if value >= 1 << 63:
+        raise InputError(f"{name} is {quote(value)}; expected an integer of at most 64 bits")
