@@ -73,5 +73,5 @@ def test_functions_that_need_the_extra_name_it() -> None:
 def test_the_extra_is_what_the_program_asks_for() -> None:
     project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
     extra = {requirement.partition(">")[0] for requirement in project["optional-dependencies"]["train"]}
-    assert extra == set(TRAIN.values())
+    assert extra - {"jinja2"} == set(TRAIN.values())  # which PyTorch and PyTorch Geometric bring as well
     assert "deepergcn[train]" in project["optional-dependencies"]["dev"]

@@ -96,3 +96,13 @@ def test_nothing_is_said_on_a_stream_that_is_closed(monkeypatch: pytest.MonkeyPa
     say("nobody hears this")
     say("nor this")
     sys.stdout.close()
+
+
+def test_an_error_that_quotes_a_long_text_is_cut(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = Program(monkeypatch, capsys)("train", "--set", "speed" * 2_000)
+    assert answer.code == 2
+    assert answer.err.startswith("error: --set ")
+    assert answer.err.count("\n") == 1
+    assert len(answer.err) < 3_100

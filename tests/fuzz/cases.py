@@ -1,27 +1,21 @@
 """Hostile inputs: which file is damaged in which way, and what the program or the library is then asked to do."""
 
 import gzip
-import json
 import os
 import shutil
-import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
-import safetensors.torch
-import torch
 import yaml
 from pydantic import BaseModel
-from torch import Tensor
 
 from deepergcn.recipes.schema import Recipe
-from deepergcn.runs.model_file import ENTRY, checksum
-from deepergcn.runs.state import checksums
 from tests.fuzz.corpus import Corpus, Rows, packed, small, typed
 from tests.fuzz.mutate import CELLS, VALUES, YAML_VALUES, csv_text, damage_bytes, damage_rows, damage_tree
+from tests.fuzz.records import damage_json, damage_safetensors, dumped
 
 
 @dataclass(frozen=True)
@@ -186,7 +180,7 @@ def _layout(random: Random, corpus: Corpus, folder: Path, kind: str) -> Case:
     file = random.choice(sorted(path for path in place.rglob("*") if path.is_file()))
     content = file.read_bytes()
     if file.name == "dataset.json":
-        content = _json(random, content)
+        content = damage_json(random, content)
     elif random.random() < 0.3:
         content = damage_bytes(random, content)
     else:
@@ -202,48 +196,8 @@ def _layout(random: Random, corpus: Corpus, folder: Path, kind: str) -> Case:
 
 def _model(random: Random, corpus: Corpus, folder: Path, kind: str) -> Case:
     file = folder / "model.safetensors"
-    file.write_bytes(_safetensors(random, (corpus.molecule_run / "model.safetensors").read_bytes()))
+    file.write_bytes(damage_safetensors(random, (corpus.molecule_run / "model.safetensors").read_bytes()))
     return Case(kind, folder, "program", ["predict", str(file), str(corpus.folder / "molecules.csv"), "-o", "out.csv"])
-
-
-def _safetensors(random: Random, content: bytes) -> bytes:
-    """Damage of the bytes, of the header, of its metadata, or of what the file says under a checksum that is right."""
-    size = struct.unpack("<Q", content[:8])[0]
-    header, rest = json.loads(content[8 : 8 + size]), content[8 + size :]
-    match random.randrange(5):
-        case 0:
-            return damage_bytes(random, content)
-        case 1:
-            header = damage_tree(random, header)
-        case 2:
-            metadata = header["__metadata__"]
-            key = random.choice(sorted(metadata))
-            metadata[key] = damage_bytes(random, metadata[key].encode()).decode(errors="replace")
-        case _:
-            return _signed(random, header["__metadata__"], safetensors.torch.load(content))
-    text = json.dumps(header).encode()
-    return struct.pack("<Q", len(text)) + text + rest
-
-
-def _signed(random: Random, metadata: dict[str, str], tensors: dict[str, Tensor]) -> bytes:
-    """A model or state whose record or weights are damaged, and whose checksums fit it."""
-    model = ENTRY in metadata
-    content: dict[str, str] = json.loads(metadata[ENTRY]) if model else dict(metadata)
-    for name in ("checksum", "checksums"):
-        content.pop(name, None)
-    key = random.choice((*sorted(content), "weights"))
-    if key == "weights":
-        name = random.choice(sorted(tensors))
-        tensors[name] = random.choice((tensors[name] * float("nan"), torch.ones(1), torch.zeros(0)))
-    elif key == "recipe":
-        content[key] = _dumped(yaml.safe_dump, damage_tree(random, yaml.safe_load(content[key])))
-    else:
-        content[key] = _dumped(json.dumps, damage_tree(random, json.loads(content[key])))
-    if model:
-        content["checksum"] = checksum(content, tensors)
-        return safetensors.torch.save(tensors, {ENTRY: json.dumps(content)})
-    content["checksums"] = json.dumps(checksums(content["progress"], tensors))
-    return safetensors.torch.save(tensors, content)
 
 
 def _run(random: Random, corpus: Corpus, folder: Path, kind: str) -> Case:
@@ -261,11 +215,11 @@ def _run(random: Random, corpus: Corpus, folder: Path, kind: str) -> Case:
     file = place / random.choice(names)
     content = file.read_bytes()
     if file.suffix == ".safetensors":
-        content = _safetensors(random, content)
+        content = damage_safetensors(random, content)
     elif file.suffix == ".json":
-        content = _json(random, content)
+        content = damage_json(random, content)
     elif file.suffix == ".yaml" and random.random() < 0.7:
-        content = _dumped(yaml.safe_dump, damage_tree(random, yaml.safe_load(content))).encode(errors="surrogatepass")
+        content = dumped(yaml.safe_dump, damage_tree(random, yaml.safe_load(content))).encode(errors="surrogatepass")
     else:
         content = damage_bytes(random, content)
     file.write_bytes(content)
@@ -280,6 +234,8 @@ def _run(random: Random, corpus: Corpus, folder: Path, kind: str) -> Case:
             ["predict", str(place), *source, "-o", "out.csv"],
             ["embed", str(place), *source, "-o", "out.npz"],
             ["train", "--resume", "--out", str(place), "--epochs", random.choice("23")],
+            ["report", str(place)],
+            ["card", str(place)],
         )
     )
     return Case(kind, folder, "program", arguments)
@@ -288,7 +244,7 @@ def _run(random: Random, corpus: Corpus, folder: Path, kind: str) -> Case:
 def _recipe(random: Random, corpus: Corpus, folder: Path, kind: str) -> Case:
     text = (corpus.molecule_run / "recipe.yaml").read_text(encoding="utf-8")
     if random.random() < 0.5:
-        text = _dumped(yaml.safe_dump, damage_tree(random, yaml.safe_load(text)))
+        text = dumped(yaml.safe_dump, damage_tree(random, yaml.safe_load(text)))
     elif random.random() < 0.6:
         lines = text.splitlines()
         place = random.randrange(len(lines))
@@ -363,19 +319,6 @@ def _paths(random: Random, corpus: Corpus, folder: Path, kind: str) -> Case:
 def _argument(text: str) -> str:
     """Text as an argument, which has no NUL."""
     return text.replace("\0", "\\0")
-
-
-def _json(random: Random, content: bytes) -> bytes:
-    if random.random() < 0.3:
-        return damage_bytes(random, content)
-    return json.dumps(damage_tree(random, json.loads(content))).encode()
-
-
-def _dumped(dump: Callable[[Any], str], tree: Any) -> str:
-    try:
-        return dump(tree)
-    except (ValueError, yaml.YAMLError):
-        return "{}"
 
 
 KEYS = tuple(schema_keys())
