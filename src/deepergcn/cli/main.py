@@ -9,6 +9,7 @@ from deepergcn.cli.card import card
 from deepergcn.cli.convert import convert
 from deepergcn.cli.embed import embed
 from deepergcn.cli.evaluate import evaluate
+from deepergcn.cli.export import export
 from deepergcn.cli.predict import predict
 from deepergcn.cli.recipes import recipes
 from deepergcn.cli.report import report
@@ -29,7 +30,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.add_typer(datasets.app, name="datasets")
-for command in (train, recipes, evaluate, predict, embed, reproduce, report, card, convert):
+for command in (train, recipes, evaluate, predict, embed, reproduce, report, card, convert, export):
     app.command()(command)
 
 

@@ -128,6 +128,11 @@ def probabilities(task: Task, outputs: Tensor) -> Tensor:
     """From the outputs of a network [items, outputs] to probabilities, or to the numbers of a regression."""
     if not bool(outputs.isfinite().all()):
         raise InputError("the outputs of the network are not finite: its weights or the features are too large")
+    return to_probabilities(task, outputs)
+
+
+def to_probabilities(task: Task, outputs: Tensor) -> Tensor:
+    """:func:`probabilities` without a check of the outputs."""
     if task.kind == "multi-class":
         return outputs.softmax(1)
     return outputs if task.kind == "regression" else outputs.sigmoid()

@@ -98,7 +98,8 @@ def _index_dtype(*counts: int) -> torch.dtype:
 
 def _order(keys: Tensor, others: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
     """Sort edges by ``keys``, edges with the same key in the given order: (rowptr, others, place in the order)."""
-    place = torch.argsort(keys, stable=True)
+    # ONNX has no stable sort; the order of equal keys changes nothing but the order of additions.
+    place = torch.sort(keys)[1] if torch.compiler.is_exporting() else torch.argsort(keys, stable=True)
     per_key = torch.zeros(count, dtype=torch.int64, device=keys.device)
     per_key = per_key.index_add(0, keys.long(), torch.ones_like(keys, dtype=torch.int64))
     rowptr = torch.cat([per_key.new_zeros(1), per_key.cumsum(0)])

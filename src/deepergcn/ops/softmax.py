@@ -93,7 +93,7 @@ def _forward(x: Tensor, beta: Tensor, graph: Tensors, edge: Tensors, eps: float 
             array(beta),
             *(array(t) for t in (out, dominant, offset, total)),
         )
-        return [out, dominant, offset, total, variance, shift.fill_(torch.inf), origin]
+        return [out, dominant, offset, total, variance, shift.fill_(torch.inf), origin.zero_()]
     shift.copy_(torch.from_numpy(one[0]))
     origin.copy_(torch.from_numpy(one[1]))
     powers = np.empty((values.shape[0], 2, values.shape[1]), values.dtype)

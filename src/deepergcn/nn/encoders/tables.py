@@ -61,7 +61,7 @@ class Tables(nn.Module):
     def multi_hot(self, categories: Tensor) -> Tensor:
         """The matrix [rows, all categories] of zeros and ones whose product with the weight is their embedding."""
         index = categories.long() + self.offsets
-        return self.weight.new_zeros(len(index), len(self.weight)).scatter_(1, index, 1.0)
+        return self.weight.new_zeros(index.shape[0], self.weight.shape[0]).scatter_(1, index, 1.0)
 
     def lookup(self, categories: Tensor, multi_hot: Tensor | None = None) -> Tensor:
         """The sum of the rows that ``categories`` [rows, columns] name, without a check.
@@ -69,9 +69,11 @@ class Tables(nn.Module):
         Where it is not large, it is taken as a product, given ``multi_hot`` or made here: an embedding's own backward
         sorts its indices, which takes several times as long. Under autocast a product would lose digits.
         """
+        if torch.compiler.is_exporting():  # for any number of rows, in operators that ONNX has
+            return F.embedding(categories.long() + self.offsets, self.weight).sum(1)
         if torch.is_autocast_enabled(self.weight.device.type):
             multi_hot = None
-        elif multi_hot is None and len(categories) * len(self.weight) <= LARGEST_PRODUCT:
+        elif multi_hot is None and categories.shape[0] * self.weight.shape[0] <= LARGEST_PRODUCT:
             multi_hot = self.multi_hot(categories)
         if multi_hot is not None:
             return multi_hot @ self.weight

@@ -1,0 +1,25 @@
+"""``deepergcn export``: a trained network as ONNX or as a program of ``torch.export``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from deepergcn.cli.options import RunArgument
+from deepergcn.cli.terminal import say
+
+
+def export(
+    run: RunArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write: .onnx or .pt2.")],
+    form: Annotated[str, typer.Option("--format", help="onnx, or torch-export.")] = "onnx",
+) -> None:
+    """Export a trained network; it takes any number of nodes, edges and graphs."""
+    from typing import cast
+
+    from deepergcn.inference.export import Format
+    from deepergcn.inference.export import export as write
+    from deepergcn.inference.predictor import load
+
+    inputs = write(load(run), output, cast("Format", form))
+    say(f"{output}: takes {', '.join(inputs)}; gives what deepergcn predict gives")
