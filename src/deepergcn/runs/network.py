@@ -16,6 +16,8 @@ from deepergcn.nn.networks.paper import num_parameters
 from deepergcn.nn.networks.registry import network_class
 from deepergcn.recipes.schema import Inputs, ModelSection, Recipe, TaskInputs, Width
 
+_COUNTED_DEPTH = 4  # layers that are made to count the parameters of any depth
+
 
 class Rescale(nn.Module):
     """o * deviation + mean: from standardized outputs to the units of the targets."""
@@ -93,9 +95,23 @@ def _option_names(network: type[GraphNetwork]) -> set[str]:
 
 
 def count_parameters(recipe: Recipe, inputs: Inputs) -> int:
-    """The number of trainable parameters, without making any."""
+    """The number of trainable parameters, without making any.
+
+    From the third layer on every layer adds as many, unless widths grow or layers share weights: a thousand layers are
+    counted from four.
+    """
+    model = recipe.model
+    depth = model.num_layers
+    if depth <= _COUNTED_DEPTH or model.block == "dense" or model.options().get("tied_layers", 1) > 1:
+        return _count(recipe, inputs, depth)
+    few, one_more = (_count(recipe, inputs, layers) for layers in (_COUNTED_DEPTH - 1, _COUNTED_DEPTH))
+    return few + (depth - _COUNTED_DEPTH + 1) * (one_more - few)
+
+
+def _count(recipe: Recipe, inputs: Inputs, layers: int) -> int:
     with torch.device("meta"):
-        return num_parameters(build_model(recipe, inputs))
+        changed = recipe.model_copy(update={"model": recipe.model.model_copy(update={"num_layers": layers})})
+        return num_parameters(build_model(changed, inputs))
 
 
 def _head(model: ModelSection, task: Task) -> int | nn.Module:
