@@ -12,6 +12,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from deepergcn.data.storage.files import write_tensors
+from deepergcn.data.storage.source_files import check_file
 from deepergcn.errors import InputError
 from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.recipes.load import dump_recipe, read_recipe
@@ -59,6 +60,7 @@ def checksum(content: Mapping[str, str], tensors: Mapping[str, Tensor]) -> str:
 def load_model(path: str | Path) -> TrainedModel:
     """Read the file, in evaluation mode; anything but whole weights that fit their own recipe is refused."""
     file = Path(path)
+    check_file(file)
     try:
         with safe_open(file, framework="pt") as opened:
             content = _content(file, opened.metadata() or {})
