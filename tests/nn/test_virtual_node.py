@@ -16,7 +16,7 @@ def test_its_gradient_has_the_same_bits_for_any_number_of_threads() -> None:
     try:
         for count in (1, 2, 3):
             torch.set_num_threads(count)
-            found.append(torch.autograd.grad((node.spread(v, batch) * weight).sum(), v)[0])
+            found.append(torch.autograd.grad((node.to_vertices(v, batch) * weight).sum(), v)[0])
     finally:
         torch.set_num_threads(threads)
     assert torch.equal(found[0], found[1])

@@ -185,7 +185,7 @@ class _Pass:
         if self.virtual is None or v is None or number == 0:
             return None
         groups = len(self.layers[0].functions)
-        return [self.virtual.module.spread(part, self.virtual.batch) for part in v.chunk(groups, dim=1)]
+        return [self.virtual.module.to_vertices(part, self.virtual.batch) for part in v.chunk(groups, dim=1)]
 
 
 class _Reversible(torch.autograd.Function):

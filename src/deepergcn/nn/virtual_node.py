@@ -37,7 +37,7 @@ class VirtualNode(nn.Module):
         """The virtual nodes before the first layer, [num_graphs, channels]."""
         return self.embedding.expand(num_graphs, -1)
 
-    def spread(self, v: Tensor, batch: Tensor) -> Tensor:
+    def to_vertices(self, v: Tensor, batch: Tensor) -> Tensor:
         """What every vertex hears, [vertices, channels]; unlike that of ``v[batch]``, the gradient has one order."""
         return v.index_select(0, batch)
 

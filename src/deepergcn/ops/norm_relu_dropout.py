@@ -54,13 +54,13 @@ def norm_relu_dropout(
         mean, variance: [channels], the given moments.
     """
     dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
-    scale, shift, centre, spread = (None if t is None else t.to(dtype) for t in (weight, bias, mean, variance))
+    scale, shift, centre, var = (None if t is None else t.to(dtype) for t in (weight, bias, mean, variance))
     if on_plain_path():
         mask = F.dropout(torch.ones_like(x, dtype=dtype), dropout) if dropout > 0 else None
-        out, mean, variance = _define(x.to(dtype), scale, shift, centre, spread, mask, statistics, eps, relu)
+        out, mean, variance = _define(x.to(dtype), scale, shift, centre, var, mask, statistics, eps, relu)
         return out.to(x.dtype), mean.detach(), variance.detach()
     seed = torch.randint(2**63 - 1, ()) if dropout > 0 else None
-    arguments = (x.to(dtype), scale, shift, centre, spread, seed, statistics, eps, relu, dropout)
+    arguments = (x.to(dtype), scale, shift, centre, var, seed, statistics, eps, relu, dropout)
     run: Any = _Eager.apply if is_eager(x) else _operator
     out, mean, variance = run(*arguments)
     return out.to(x.dtype), mean, variance
@@ -79,18 +79,18 @@ def _define(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The definition in PyTorch's own operators; ``mask`` is 0 or 1 / (1 - dropout) for every element of x."""
     centre = x.new_zeros(x.shape[1]) if mean is None else mean
-    spread = x.new_ones(x.shape[1]) if variance is None else variance
+    var = x.new_ones(x.shape[1]) if variance is None else variance
     h = x
     if statistics == "row":
         h = F.layer_norm(x, x.shape[1:], eps=eps)
     elif statistics != "none":
         if statistics == "batch":
-            centre, spread = x.mean(dim=0), x.var(dim=0, correction=0)
-        h = (x - centre) * torch.rsqrt(spread + eps)
+            centre, var = x.mean(dim=0), x.var(dim=0, correction=0)
+        h = (x - centre) * torch.rsqrt(var + eps)
     h = h if weight is None else h * weight
     h = h if bias is None else h + bias
     h = h.relu() if relu else h
-    return (h if mask is None else h * mask), centre, spread
+    return (h if mask is None else h * mask), centre, var
 
 
 @_quietly
@@ -110,7 +110,7 @@ def _forward(
     out = torch.empty_like(x, memory_format=torch.contiguous_format)
     mask = _mask(values, seed, relu, dropout)
     scale, shift = _filled(weight, values, 1), _filled(bias, values, 0)
-    centre, spread = _filled(mean, values, 0, copy=True), _filled(variance, values, 1, copy=True)
+    centre, var = _filled(mean, values, 0, copy=True), _filled(variance, values, 1, copy=True)
     if statistics == "row":
         kernels.layer(chunks, values, scale, shift, values.dtype.type(eps), *mask, array(out))
     else:
@@ -119,9 +119,9 @@ def _forward(
             kernels.moments(chunks, values, totals)
             first, second = totals.sum(axis=0) / x.shape[0]
             centre = (first + values[0]).astype(values.dtype) if x.shape[0] else first.astype(values.dtype)
-            spread = np.maximum(second - first * first, 0).astype(values.dtype)
-        kernels.apply(chunks, values, centre, _rstd(spread, statistics, eps) * scale, shift, *mask, array(out))
-    return out, torch.from_numpy(centre), torch.from_numpy(spread)
+            var = np.maximum(second - first * first, 0).astype(values.dtype)
+        kernels.apply(chunks, values, centre, _rstd(var, statistics, eps) * scale, shift, *mask, array(out))
+    return out, torch.from_numpy(centre), torch.from_numpy(var)
 
 
 @_quietly

@@ -83,7 +83,7 @@ def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
 
 
 def thin(points: Sequence[Point], most: int) -> tuple[Point, ...]:
-    """At most so many points, evenly chosen, the first and the last among them."""
+    """At most this number of points, evenly chosen, the first and the last among them."""
     if len(points) <= most:
         return tuple(points)
     last = len(points) - 1

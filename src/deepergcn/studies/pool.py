@@ -51,7 +51,7 @@ def run_cell(cell: Cell, threads: int) -> None:
 def run_cells(
     cells: Sequence[Cell], jobs: int, threads: int, watcher: Watcher, look: Callable[[], None] = lambda: None
 ) -> None:
-    """Train the cells, so many at a time; a cell that fails does not stop the others.
+    """Train the cells, several at a time; a cell that fails does not stop the others.
 
     Args:
         cells: what to train, in this order.

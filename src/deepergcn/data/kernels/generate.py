@@ -162,7 +162,7 @@ def ring_edges(
 
 
 @compiled
-def spread(edge_index: Array, weight: Array, h: Array, out: Array) -> None:
+def propagate(edge_index: Array, weight: Array, h: Array, out: Array) -> None:
     """Add to every node the values of its neighbours times the weights of the edges."""
     for i in range(edge_index.shape[1]):
         u, v, w = edge_index[0, i], edge_index[1, i], weight[i]

@@ -18,7 +18,7 @@ from deepergcn.errors import InputError, quote
 
 _BLOCK = 1 << 22
 _LONGEST_ROW = _BLOCK // 2
-_MOST_GROWTH = 1032  # gzip shrinks at most so many bytes to 1
+_MOST_GROWTH = 1032  # the most bytes that gzip shrinks to 1
 _MISSING = ("", "nan", "NaN")
 _INTEGER = re.compile(r"\s*(-?)0*([0-9]{1,20})\s*")
 _FLOAT = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*|[+-]?inf(inity)?", re.IGNORECASE)

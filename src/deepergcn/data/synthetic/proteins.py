@@ -48,7 +48,7 @@ _SPECIES = {
 
 _VALID, _TEST = 10090, 7955
 _MAX_WEIGHT = 13.0
-# A node's edges: in the core around it so many, or this share of them; elsewhere in the wide neighbourhood most;
+# A node's edges: in the core around it this number, or this share of them; elsewhere in the wide neighbourhood most;
 # a twentieth to other species and a tenth anywhere.
 _CORE_LEAST, _CORE_SHARE = 3.0, 0.08
 _WIDE_SHARE, _ACROSS_SHARE = 0.85, 0.9
@@ -93,7 +93,7 @@ def default_edges(nodes: int) -> int:
 
 
 def synthetic_proteins(nodes: int, edges: int, seed: int, digest: str) -> Dataset:
-    """The network with so many nodes and undirected edges."""
+    """The network with this number of nodes and undirected edges."""
     rings = _rings(nodes, edges, seed)
     edge_index, edge_attr = _edges(_pairs(rings, edges, seed), rings, seed)
     ring_of = _by_name(rings, rings.ring_of)
@@ -194,7 +194,7 @@ def _closed(rings: Rings) -> Ints:
 
 
 def _distinct(values: Ints) -> Ints:
-    """The values sorted, each once; NumPy's own function is ten times slower on so many."""
+    """The values sorted, each once; NumPy's own function is ten times slower on as many values."""
     values.sort()
     first: Ints = values[np.concatenate(([True], values[1:] != values[:-1]))]
     return first
@@ -250,22 +250,22 @@ def _around(edge_index: npt.NDArray[np.int32], edge_attr: npt.NDArray[np.float32
     incident_sum(*pointers, edge_index, edge_attr, True, h)
     h /= np.bincount(edge_index.ravel(), minlength=nodes)[:, None]
     total = np.zeros((nodes, 1))
-    kernels.spread(edge_index, weight, np.ones_like(total), total)
+    kernels.propagate(edge_index, weight, np.ones_like(total), total)
     found = []
     for hop in range(1, max(DISTANCES) + 1):
-        h = _spread(edge_index, weight, h) / total
+        h = _propagate(edge_index, weight, h) / total
         if hop in DISTANCES:
             found.append(h)
     return found
 
 
-def _spread(edge_index: npt.NDArray[np.int32], weight: Floats, h: Floats) -> Floats:
+def _propagate(edge_index: npt.NDArray[np.int32], weight: Floats, h: Floats) -> Floats:
     """sum_u w_uv h(u) for every v; each thread takes some channels, in arrays of its own that share no cache line."""
     out = np.empty_like(h)
 
     def some(i: int, j: int) -> None:
         part = np.zeros((len(h), j - i))
-        kernels.spread(edge_index, weight, np.ascontiguousarray(h[:, i:j]), part)
+        kernels.propagate(edge_index, weight, np.ascontiguousarray(h[:, i:j]), part)
         out[:, i:j] = part
 
     in_pieces(CHANNELS, some, CHANNELS // 2)

@@ -9,8 +9,8 @@ from torch_geometric.typing import OptTensor
 from deepergcn.errors import InputError
 from deepergcn.nn.conv.aggregators import MultiAggregation, PowerMeanAggregation
 from deepergcn.nn.conv.choose import AggregatorSpec, choose_aggregation
+from deepergcn.nn.conv.graph import Size, graph_of
 from deepergcn.nn.conv.message_norm import MessageNorm
-from deepergcn.nn.conv.structure import Size, structure
 from deepergcn.nn.encoders.edges import Categories, EdgeEncoderSpec, EdgeInput, build_edge_encoder
 from deepergcn.nn.lazy import UNKNOWN, known_width, linear
 from deepergcn.nn.norms import NormName, build_norm
@@ -150,7 +150,7 @@ class GENConv(MessagePassing):
         size: Size | None = None,
     ) -> Tensor:
         source, target = self._pair(x)
-        adjacency = structure(edge_index, source, target, size)
+        adjacency = graph_of(edge_index, source, target, size)
         if self.source_projection is not None:
             source = self.source_projection(source)
         if self.target_projection is not None and target is not None:

@@ -17,7 +17,7 @@ WIDEST_AFFINE = 64
 """Raw features wider than this are multiplied out once: the product on the fly would cost more than it saves."""
 
 LARGEST_TABLE = 1024
-"""Up to so many combinations of categories the table has them all; beyond, those that a batch has."""
+"""The largest number of combinations of categories that a table holds; beyond, it holds those that a batch has."""
 
 
 class Categories(NamedTuple):

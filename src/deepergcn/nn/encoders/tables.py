@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from deepergcn.errors import InputError
 
 LARGEST_PRODUCT = 1 << 21
-"""Up to so many zeros and ones an embedding is a product of matrices."""
+"""The largest number of zeros and ones up to which an embedding is a product of matrices."""
 
 
 class Tables(nn.Module):

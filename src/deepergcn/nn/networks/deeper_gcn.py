@@ -84,5 +84,5 @@ class DeeperGCN(GraphNetwork):
             **frame,
         )
 
-    def structure(self, edge_index: Tensor | Adjacency, num_nodes: int) -> Adjacency:
+    def shared_graph(self, edge_index: Tensor | Adjacency, num_nodes: int) -> Adjacency:
         return cached_adjacency(edge_index, num_nodes, num_nodes)

@@ -179,7 +179,7 @@ class GraphNetwork(nn.Module):
         """What the head gets: the features of vertices [nodes, channels], or of graphs [graphs, channels]."""
         given = _inputs(x, edge_index, edge_attr, batch, num_graphs)
         h = self._encode_nodes(given.x)
-        graph = self.structure(given.edge_index, h.shape[0])
+        graph = self.shared_graph(given.edge_index, h.shape[0])
         edge = self._prepare_edges(given.edge_attr)
         batch, num_graphs = self._graphs(given, h)
         h = self._through_layers(h, graph, edge, batch, num_graphs)
@@ -189,7 +189,7 @@ class GraphNetwork(nn.Module):
             return h
         return pool(self.pooling, h, batch, num_graphs)
 
-    def structure(self, edge_index: Tensor | Adjacency, num_nodes: int) -> Tensor | Adjacency:
+    def shared_graph(self, edge_index: Tensor | Adjacency, num_nodes: int) -> Tensor | Adjacency:
         """The graph in the form that the convolutions share, made once a forward pass."""
         raise NotImplementedError
 
@@ -245,7 +245,7 @@ class GraphNetwork(nn.Module):
         v: Tensor | None = None
         if self.virtual_node is not None and batch is not None:
             v = self.virtual_node.start(num_graphs)
-            h = h + self.virtual_node.spread(v, batch)
+            h = h + self.virtual_node.to_vertices(v, batch)
         reversibles = [layer for layer in layers if isinstance(layer, RevBlock)]
         if reversibles:
             nodes = None
@@ -272,10 +272,10 @@ class GraphNetwork(nn.Module):
         assert isinstance(layer, Block)
         if not isinstance(layer, ResPlusBlock):
             v = self.virtual_node(i, v, h, batch)
-            return layer.connect(h + self.virtual_node.spread(v, batch), graph, edge), v
+            return layer.connect(h + self.virtual_node.to_vertices(v, batch), graph, edge), v
         heard = norm_relu_dropout(layer.norm, h, 0.0, self.training)
         v = self.virtual_node(i, v, heard, batch)
-        heard = F.dropout(heard + self.virtual_node.spread(v, batch), self.dropout, self.training)
+        heard = F.dropout(heard + self.virtual_node.to_vertices(v, batch), self.dropout, self.training)
         return h + layer.conv(heard, graph, edge), v
 
 

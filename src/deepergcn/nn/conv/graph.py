@@ -12,7 +12,7 @@ Size = tuple[int | None, int | None]
 """The number of sources and of targets, None for one that is not given."""
 
 
-def structure(graph: Tensor | Adjacency, source: Tensor, target: Tensor | None, size: Size | None = None) -> Adjacency:
+def graph_of(graph: Tensor | Adjacency, source: Tensor, target: Tensor | None, size: Size | None = None) -> Adjacency:
     """The ``Adjacency`` of ``graph`` for these features.
 
     Without features of the targets their number is that of ``size``, else that of the graph (an ``Adjacency``, a sparse
