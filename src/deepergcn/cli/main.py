@@ -4,18 +4,18 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from deepergcn.cli import datasets
-from deepergcn.cli.card import card
-from deepergcn.cli.convert import convert
-from deepergcn.cli.embed import embed
-from deepergcn.cli.evaluate import evaluate
-from deepergcn.cli.export import export
-from deepergcn.cli.predict import predict
-from deepergcn.cli.recipes import recipes
-from deepergcn.cli.report import report
-from deepergcn.cli.reproduce import reproduce
+from deepergcn.cli.commands import datasets
+from deepergcn.cli.commands.card import card
+from deepergcn.cli.commands.convert import convert
+from deepergcn.cli.commands.embed import embed
+from deepergcn.cli.commands.evaluate import evaluate
+from deepergcn.cli.commands.export import export
+from deepergcn.cli.commands.predict import predict
+from deepergcn.cli.commands.recipes import recipes
+from deepergcn.cli.commands.report import report
+from deepergcn.cli.commands.reproduce import reproduce
+from deepergcn.cli.commands.train import train
 from deepergcn.cli.terminal import prepare_streams, say
-from deepergcn.cli.train import train
 from deepergcn.errors import InputError
 from deepergcn.user_cache import lend_folder
 from deepergcn.version import __version__

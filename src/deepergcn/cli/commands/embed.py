@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from deepergcn.cli.commands.predict import left_empty
 from deepergcn.cli.options import (
     EdgesOption,
     IdColumnOption,
@@ -13,7 +14,6 @@ from deepergcn.cli.options import (
     SkippedOption,
     SmilesColumnOption,
 )
-from deepergcn.cli.predict import left_empty
 from deepergcn.cli.terminal import say
 
 
