@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from deepergcn.cli.option_group import with_options
+from deepergcn.cli.own_data_options import OwnDataOptions, read_own_data
 from deepergcn.cli.terminal import say
-from deepergcn.errors import InputError
 
 if TYPE_CHECKING:
     from deepergcn.runs.run import Run
     from deepergcn.studies.seeds import RunsSummary
-    from deepergcn.training.own_data import OwnData
 
 Text = str | None
-_OWN = "Your own data"
 
 
+@with_options("own", OwnDataOptions)
 def train(
     recipe: Annotated[
         Text, typer.Argument(metavar="RECIPE", help="Name or YAML file of a recipe. Default: solubility.")
@@ -51,43 +51,11 @@ def train(
     devices: Annotated[
         int, typer.Option("--devices", help="The number of GPUs, or of processes without one.", min=1)
     ] = 1,
-    nodes: Annotated[
-        Text,
-        typer.Option("--nodes", metavar="FILE", help="Own table of nodes.", rich_help_panel=_OWN),
-    ] = None,
-    edges: Annotated[
-        Text,
-        typer.Option("--edges", help="Own table of edges, to go with --nodes.", rich_help_panel=_OWN),
-    ] = None,
-    label: Annotated[
-        list[str] | None, typer.Option("--label", help="The column of --nodes to learn.", rich_help_panel=_OWN)
-    ] = None,
-    molecules: Annotated[
-        Text, typer.Option("--molecules", help="Own file of molecules: CSV, parquet, SDF.", rich_help_panel=_OWN)
-    ] = None,
-    smiles_column: Annotated[
-        Text, typer.Option("--smiles-column", help="The column of SMILES.", rich_help_panel=_OWN)
-    ] = None,
-    target: Annotated[
-        list[str] | None, typer.Option("--target", help="The column of --molecules to learn.", rich_help_panel=_OWN)
-    ] = None,
-    id_column: Annotated[Text, typer.Option("--id-column", help="The column of ids.", rich_help_panel=_OWN)] = None,
-    split: Annotated[
-        Text,
-        typer.Option(
-            "--split",
-            help="A column that says train, valid or test; random; or scaffold, for molecules.",
-            rich_help_panel=_OWN,
-        ),
-    ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="A molecule that cannot be read is an error.", rich_help_panel=_OWN)
-    ] = False,
-    directed: Annotated[
-        bool, typer.Option("--directed", help="--edges go from source to target only.", rich_help_panel=_OWN)
-    ] = False,
+    *,
+    own: OwnDataOptions,
 ) -> None:
     """Train a deep graph network: a recipe, your own molecules, or your own tables of nodes and edges."""
+    read = read_own_data(own)  # before the slow imports, since its options are checked first
     from deepergcn.cli.progress import run_display
     from deepergcn.runs.folders import resumed_folder, seed_folders
     from deepergcn.studies.seeds import train_runs
@@ -95,21 +63,7 @@ def train(
     from deepergcn.training.signals import Interrupted
     from deepergcn.training.train import train as train_one
 
-    for_molecules = {"--smiles-column": smiles_column, "--target": target, "--strict": strict}
-    for_tables = {"--label": label, "--directed": directed}
-    if molecules is not None:
-        _refuse(for_tables | {"--nodes": nodes, "--edges": edges}, "does not go with --molecules")
-        recipe, found = (
-            recipe or "own-molecules",
-            _molecules(molecules, smiles_column, target, id_column, split, strict),
-        )
-    elif nodes is not None or edges is not None:
-        _refuse(for_molecules, "does not go with --nodes and --edges")
-        recipe, found = recipe or "own-tables", _tables(nodes, edges, label, id_column, split, directed)
-    else:
-        others = {"--id-column": id_column, "--split": split}
-        _refuse(for_molecules | for_tables | others, "expected --molecules, or --nodes and --edges, with it")
-        found = None
+    recipe, found = (recipe, None) if read is None else (recipe or read[0], read[1])
     options: dict[str, Any] = {
         "data": data,
         "settings": (*(found.settings if found else ()), *(settings or ())),
@@ -135,43 +89,6 @@ def train(
         raise typer.Exit(128 + interrupted.number) from None
     if is_first_process():
         tell()
-
-
-def _refuse(options: dict[str, Any], why: str) -> None:
-    """Refuse the first of these options that was given."""
-    name = next((name for name, value in options.items() if value), None)
-    if name is not None:
-        raise InputError(f"{name}: {why}")
-
-
-def _molecules(
-    molecules: str, smiles_column: Text, target: list[str] | None, id_column: Text, split: Text, strict: bool
-) -> "OwnData":
-    from deepergcn.cli.progress import molecule_bar
-    from deepergcn.training.own_data import own_molecules
-
-    if not target:
-        raise InputError("--molecules: expected --target with the column to learn")
-    with molecule_bar() as progress:
-        return own_molecules(
-            molecules,
-            targets=target,
-            smiles_column=smiles_column,
-            id_column=id_column,
-            split=split,
-            strict=strict,
-            progress=progress,
-        )
-
-
-def _tables(
-    nodes: Text, edges: Text, label: list[str] | None, id_column: Text, split: Text, directed: bool
-) -> "OwnData":
-    from deepergcn.training.own_data import own_tables
-
-    if nodes is None or not label:
-        raise InputError("--edges: expected --nodes with the table of nodes, and --label with its column to learn")
-    return own_tables(nodes, edges, label=label, id_column=id_column or "id", split=split, directed=directed)
 
 
 def _tell(run: "Run") -> None:
