@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import average_precision_score, roc_auc_score
 from torch import Tensor
 from torch import distributed as dist
 from torch.multiprocessing.spawn import spawn
@@ -55,6 +55,25 @@ def test_rocauc_depends_on_the_order_of_outputs_alone(scale: float) -> None:
     assert metric.compute() == pytest.approx(ogb_rocauc(outputs, targets), abs=1e-12)
 
 
+def test_average_precision_is_that_of_ogb() -> None:
+    outputs, targets = labels_with_gaps()
+    metric = make_metric(LABELS.with_metric("ap"))
+    metric.update(outputs, targets)
+    scores = []
+    for o, t in zip(outputs.T.numpy(), targets.T.numpy(), strict=True):
+        if (t == 1).any() and (t == 0).any():
+            scores.append(average_precision_score(t[t == t], o[t == t]))
+    assert metric.compute() == pytest.approx(np.mean(scores), abs=1e-12)
+
+
+def test_average_precision_of_known_cases() -> None:
+    targets = torch.tensor([[0.0], [0.0], [1.0], [1.0]])
+    for outputs, score in (([1, 2, 3, 4], 1.0), ([4, 3, 2, 1], 5 / 12), ([5, 5, 5, 5], 0.5), ([1, 3, 2, 4], 5 / 6)):
+        metric = make_metric(BINARY.with_metric("ap"))
+        metric.update(torch.tensor(outputs).float()[:, None], targets)
+        assert metric.compute() == pytest.approx(score, abs=1e-15)
+
+
 def test_rocauc_of_known_cases() -> None:
     targets = torch.tensor([[0.0], [0.0], [1.0], [1.0]])
     for outputs, area in (([1, 2, 3, 4], 1.0), ([4, 3, 2, 1], 0.0), ([5, 5, 5, 5], 0.5), ([1, 3, 2, 4], 0.75)):
@@ -67,6 +86,7 @@ def test_rocauc_of_known_cases() -> None:
     "task",
     [
         LABELS,
+        Task("node", "multi-label", 5, "ap"),
         Task("node", "multi-label", 5, "accuracy"),
         Task("node", "regression", 5, "mae"),
         Task("node", "regression", 5, "rmse"),

@@ -7,12 +7,12 @@ from deepergcn.errors import InputError
 
 Level = Literal["node", "graph"]
 Kind = Literal["binary", "multi-label", "multi-class", "regression"]
-Metric = Literal["rocauc", "accuracy", "mae", "rmse"]
+Metric = Literal["rocauc", "ap", "accuracy", "mae", "rmse"]
 Loss = Literal["bce", "cross-entropy", "mse"]
 
 METRICS: dict[Kind, tuple[Metric, ...]] = {
-    "binary": ("rocauc", "accuracy"),
-    "multi-label": ("rocauc", "accuracy"),
+    "binary": ("rocauc", "ap", "accuracy"),
+    "multi-label": ("rocauc", "ap", "accuracy"),
     "multi-class": ("accuracy",),
     "regression": ("rmse", "mae"),
 }

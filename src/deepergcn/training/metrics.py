@@ -46,12 +46,8 @@ class Score(Metric):
         raise NotImplementedError
 
 
-class RocAuc(Score):
-    """The mean over tasks of the area under the ROC curve, of those tasks that have both classes.
-
-    The area is the share of pairs of a positive and a negative item that the outputs order rightly, where a tie counts
-    half; it is computed from ranks, in float64.
-    """
+class Ranking(Score):
+    """The mean over tasks of how well the outputs rank positive before negative items, of tasks that have both."""
 
     outputs: list[Tensor] | Tensor
     targets: list[Tensor] | Tensor
@@ -71,9 +67,46 @@ class RocAuc(Score):
             return float("nan")
         outputs = dim_zero_cat(self.outputs).view(-1, self.task.outputs)
         targets = dim_zero_cat(self.targets).view(-1, self.task.outputs)
-        areas = [_area(o, t) for o, t in zip(outputs.T, targets.T, strict=True)]
-        defined = [area for area in areas if area is not None]
+        scores = [self._score(o, t) for o, t in zip(outputs.T, targets.T, strict=True)]
+        defined = [score for score in scores if score is not None]
         return sum(defined) / len(defined) if defined else float("nan")
+
+    def _score(self, outputs: Tensor, targets: Tensor) -> float | None:
+        """The score of one task; None where it lacks one of the classes."""
+        present = present_labels(targets)
+        outputs, positive = outputs[present], targets[present] == 1
+        if not bool(positive.any()) or bool(positive.all()):
+            return None
+        return float("nan") if bool(outputs.isnan().any()) else self._ranked(outputs, positive)
+
+    def _ranked(self, outputs: Tensor, positive: Tensor) -> float:
+        raise NotImplementedError
+
+
+class RocAuc(Ranking):
+    """The area under the ROC curve: the share of pairs of a positive and a negative item that are ordered rightly.
+
+    A tie counts half; the share is computed from ranks, in float64.
+    """
+
+    def _ranked(self, outputs: Tensor, positive: Tensor) -> float:
+        positives = int(positive.sum())
+        negatives = len(positive) - positives
+        _, value, count = outputs.unique(return_inverse=True, return_counts=True)
+        middle_rank = count.cumsum(0).double() - (count.double() - 1) / 2
+        rank_sum = float(middle_rank[value[positive]].sum())
+        return (rank_sum - positives * (positives + 1) / 2) / (positives * negatives)
+
+
+class AveragePrecision(Ranking):
+    """The mean over the positive items of the share of positives among the items with at least its output."""
+
+    def _ranked(self, outputs: Tensor, positive: Tensor) -> float:
+        values, place = outputs.unique(return_inverse=True)
+        count = torch.bincount(place, minlength=len(values))
+        hits = torch.bincount(place[positive], minlength=len(values))
+        precision = hits.flip(0).cumsum(0).double() / count.flip(0).cumsum(0)
+        return float((precision * hits.flip(0)).sum() / hits.sum())
 
 
 class Mean(Score):
@@ -138,6 +171,7 @@ class RootMeanSquareError(Mean):
 
 _SCORES: dict[str, type[Score]] = {
     "rocauc": RocAuc,
+    "ap": AveragePrecision,
     "accuracy": Accuracy,
     "mae": MeanAbsoluteError,
     "rmse": RootMeanSquareError,
@@ -152,19 +186,3 @@ def make_metric(task: Task) -> Score:
     if task.metric not in _SCORES:
         raise InputError(f"metric is {task.metric!r}; expected one of {', '.join(_SCORES)}")
     return _SCORES[task.metric](task)
-
-
-def _area(outputs: Tensor, targets: Tensor) -> float | None:
-    """The area under the ROC curve of one task, or nothing where it lacks one of the classes."""
-    present = present_labels(targets)
-    outputs, positive = outputs[present], targets[present] == 1
-    positives = int(positive.sum())
-    negatives = len(positive) - positives
-    if not positives or not negatives:
-        return None
-    if bool(outputs.isnan().any()):
-        return float("nan")
-    _, value, count = outputs.unique(return_inverse=True, return_counts=True)
-    middle_rank = count.cumsum(0).double() - (count.double() - 1) / 2
-    rank_sum = float(middle_rank[value[positive]].sum())
-    return (rank_sum - positives * (positives + 1) / 2) / (positives * negatives)

@@ -5,12 +5,13 @@ from deepergcn.data.ogb.known import KNOWN
 
 
 def test_molecule_categories_are_those_of_the_featuriser() -> None:
-    settings = KNOWN["ogbg-molhiv"].settings
-    assert settings.x_categories == ATOM_SIZES
-    assert settings.edge_categories == BOND_SIZES
+    for name in ("ogbg-molhiv", "ogbg-molpcba"):
+        settings = KNOWN[name].settings
+        assert settings.x_categories == ATOM_SIZES
+        assert settings.edge_categories == BOND_SIZES
 
 
-def test_the_four_datasets_of_the_paper() -> None:
+def test_the_datasets_of_the_paper_and_of_its_authors() -> None:
     tasks = {name: known.settings.task for name, known in KNOWN.items()}
     found = {name: (t.level, t.kind, t.outputs, t.metric) for name, t in tasks.items() if t is not None}
     assert found == {
@@ -18,8 +19,11 @@ def test_the_four_datasets_of_the_paper() -> None:
         "ogbn-arxiv": ("node", "multi-class", 40, "accuracy"),
         "ogbg-ppa": ("graph", "multi-class", 37, "accuracy"),
         "ogbg-molhiv": ("graph", "binary", 1, "rocauc"),
+        "ogbn-products": ("node", "multi-class", 47, "accuracy"),
+        "ogbg-molpcba": ("graph", "multi-label", 128, "ap"),
     }
-    assert [known.settings.split for known in KNOWN.values()] == ["species", "time", "species", "scaffold"]
+    splits = [known.settings.split for known in KNOWN.values()]
+    assert splits == ["species", "time", "species", "scaffold", "sales_ranking", "scaffold"]
     assert [name for name, known in KNOWN.items() if not known.settings.symmetric] == ["ogbn-arxiv"]
 
 

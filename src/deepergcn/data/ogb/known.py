@@ -1,4 +1,4 @@
-"""The four datasets of the paper: where OGB keeps them, what their files must be, and how they are read."""
+"""Datasets of the paper and of its authors' later work: where OGB keeps them, what they must be, how they are read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -105,6 +105,23 @@ KNOWN: dict[str, Known] = {
                 edge_categories=BOND_SIZES,
             ),
             digests=_MOLHIV_DIGESTS,
+        ),
+        Known(
+            name="ogbn-products",
+            summary="2,449,029 products, 61,859,140 pairs bought together, 47 categories",
+            url=f"{OGB}/nodeproppred/products.zip",
+            settings=Settings(task=Task("node", "multi-class", 47, "accuracy"), split="sales_ranking"),
+        ),
+        Known(
+            name="ogbg-molpcba",
+            summary="437,929 molecules in 128 assays",
+            url=f"{OGB}/graphproppred/csv_mol_download/pcba.zip",
+            settings=Settings(
+                task=Task("graph", "multi-label", 128, "ap"),
+                split="scaffold",
+                x_categories=ATOM_SIZES,
+                edge_categories=BOND_SIZES,
+            ),
         ),
     )
 }
