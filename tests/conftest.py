@@ -4,9 +4,12 @@ Data that a test has read is cached in a folder of the test session, not in the 
 """
 
 import atexit
+import gc
 import os
 import shutil
+import sys
 import tempfile
+from collections.abc import Generator
 
 # Tests run side by side and on small tensors: threads that wait for work by spinning would take the others' time.
 # OpenMP reads this once, when torch is imported.
@@ -17,9 +20,29 @@ if "DEEPERGCN_DATA" not in os.environ:
     atexit.register(shutil.rmtree, _data, ignore_errors=True)
     os.environ["DEEPERGCN_DATA"] = _data
 
+import pytest
 import torch
 from hypothesis import settings
+
+from tests import one_pixel
 
 settings.register_profile("deepergcn", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("deepergcn")
 torch.set_num_threads(1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Import without the garbage collector: what modules and parameters make stays, and is never looked at again."""
+    gc.disable()
+    result = yield
+    gc.freeze()
+    gc.enable()
+    return result
+
+
+@pytest.fixture(autouse=True)
+def _small_plots(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plots of one pixel, unless the test is marked with ``plots``."""
+    if "deepergcn.report.plots" in sys.modules and not request.node.get_closest_marker("plots"):
+        monkeypatch.setattr("deepergcn.report.plots._save", one_pixel.save)

@@ -1,11 +1,13 @@
 """Run cases in a process of their own, and judge how each ended."""
 
+import contextlib
 import json
 import os
 import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +17,8 @@ from tests.fuzz.cases import Case
 
 Verdict = Literal["success", "clean error", "other"]
 
-CPU_SECONDS, WALL_SECONDS = 60.0, 600.0
-"""A case that takes longer hangs: it computes, or it waits for what never comes."""
+CPU_SECONDS, IDLE_SECONDS = 60.0, 300.0
+"""A case that computes or waits for longer hangs. Time in which others had the processor counts as neither."""
 _MEMORY = 6 << 20  # kilobytes: more than this is beyond reason
 _ROOT = Path(__file__).parents[2]
 
@@ -55,12 +57,11 @@ class Guard:
             json.dumps({"folder": str(case.folder), "door": case.door, "arguments": case.arguments}) + "\n"
         )
         worker.stdin.flush()
-        start, used = time.monotonic(), _cpu_seconds(worker.pid)
+        watch = Watch(worker.pid)
         while not select.select([worker.stdout], [], [], 1.0)[0]:
-            busy = _cpu_seconds(worker.pid) - used
-            if busy > CPU_SECONDS or time.monotonic() - start > WALL_SECONDS:
+            if hang := watch.hang():
                 self.stop()
-                return Outcome("other", "hang", f"after {busy:.0f} s of computing")
+                return Outcome("other", "hang", hang)
         line = worker.stdout.readline()
         if not line:
             code = worker.wait()
@@ -73,18 +74,26 @@ class Guard:
     def run_program(self, case: Case) -> Outcome:
         """The outcome of a case of the program in a new process, as a user starts it."""
         command = [sys.executable, "-m", "deepergcn", *case.arguments]
-        try:
-            ended = subprocess.run(
+        with tempfile.TemporaryFile() as err:
+            ended = subprocess.Popen(
                 [argument.encode(errors="surrogateescape") for argument in command],
                 cwd=case.folder,
                 env=self.environment,
-                capture_output=True,
-                timeout=WALL_SECONDS,
                 stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=err,
             )
-        except subprocess.TimeoutExpired:
-            return Outcome("other", "hang", "in a process of its own")
-        said = ended.stderr.decode(errors="replace")
+            watch = Watch(ended.pid)
+            while True:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    ended.wait(1.0)
+                    break
+                if hang := watch.hang():
+                    ended.kill()
+                    ended.wait()
+                    return Outcome("other", "hang", f"{hang}, in a process of its own")
+            err.seek(0)
+            said = err.read().decode(errors="replace")
         if ended.returncode < 0:
             return Outcome("other", f"signal {signal.Signals(-ended.returncode).name}", said[-2_000:])
         return _judge({"code": ended.returncode, "stderr": said}, case)
@@ -141,10 +150,30 @@ def _last_line(text: str) -> str:
     return f"{lines[-1][:120] if lines else ''} at {where}"
 
 
-def _cpu_seconds(pid: int) -> float:
-    """The seconds that a process has computed; 0 where the system does not say."""
+class Watch:
+    """Tells when a process hangs, from now on."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.start = self.used = _cpu_seconds(pid)[0]
+        self.busy = time.monotonic()
+
+    def hang(self) -> str:
+        """How it hangs; empty while it does not. To be asked about once a second."""
+        used, waits = _cpu_seconds(self.pid)
+        now = time.monotonic()
+        if used > self.used or not waits:
+            self.busy = now
+        self.used = used
+        if used - self.start > CPU_SECONDS:
+            return f"after {used - self.start:.0f} s of computing"
+        return f"after {now - self.busy:.0f} s of waiting" if now - self.busy > IDLE_SECONDS else ""
+
+
+def _cpu_seconds(pid: int) -> tuple[float, bool]:
+    """The seconds that a process has computed, and whether it waits; 0 and True where the system does not say."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return 0.0, True
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), fields[0] != "R"

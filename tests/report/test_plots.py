@@ -58,6 +58,7 @@ def test_only_what_changes_is_learned() -> None:
     assert [name for name in ("beta", "p", "y", "s") if learned(rows, name)] == ["beta"]
 
 
+@pytest.mark.plots
 def test_the_files_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEEPERGCN_DATA", str(tmp_path / "data"))
     run = Run.open(make_run(tmp_path, small_recipe(molecule_file(tmp_path), targets=["target"])))

@@ -44,6 +44,7 @@ def test_it_learns_and_the_best_epoch_is_chosen_on_validation(tmp_path: Path) ->
     assert load_model(run.model_file).epoch == summary.best_epoch
 
 
+@pytest.mark.plots
 def test_the_run_directory_says_everything(tmp_path: Path) -> None:
     run = Run.open(train("solubility", settings=molecule_settings(molecules(tmp_path)), out=tmp_path / "run").path)
     assert run.recipe.model.num_layers == 3
@@ -56,7 +57,7 @@ def test_the_run_directory_says_everything(tmp_path: Path) -> None:
     assert {row["layer"] for row in run.dynamics()} == {1, 2, 3}
     assert all(row["beta"] is not None and row["p"] is None for row in run.dynamics())
     assert len(list((run.path / "state").iterdir())) == 2
-    assert (run.path / "plots" / "curves.png").is_file()
+    assert (run.path / "plots" / "curves.png").stat().st_size > 5_000
     assert oct(run.model_file.stat().st_mode) == oct((run.path / "run.json").stat().st_mode)
 
 
