@@ -115,7 +115,7 @@ def test_tables_leave_out_columns_that_are_no_features(
     assert found["training.partitions"] == 1
     assert "column 'remark' is left out of the features: it has 150 different texts" in caplog.text
     assert "column 'empty' is left out" in caplog.text
-    monkeypatch.setattr("deepergcn.training.own_data._NODES_IN_MEMORY", 60)
+    monkeypatch.setattr("deepergcn.training.own_data.tables._NODES_IN_MEMORY", 60)
     assert settings(own_tables(tmp_path, label="y", root=tmp_path))["training.partitions"] == 3
 
 

@@ -1,0 +1,7 @@
+"""Settings for training on a user's own files, found from the files."""
+
+from deepergcn.training.own_data.found import OwnData
+from deepergcn.training.own_data.molecules import own_molecules
+from deepergcn.training.own_data.tables import own_tables
+
+__all__ = ["OwnData", "own_molecules", "own_tables"]
