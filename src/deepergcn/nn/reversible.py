@@ -24,7 +24,7 @@ from deepergcn.nn.encoders.edges import EdgeInput
 from deepergcn.nn.recompute import statistics_kept
 from deepergcn.nn.virtual_node import VirtualNode
 from deepergcn.ops import Adjacency
-from deepergcn.ops.operator import is_eager
+from deepergcn.ops.operators.aggregation import is_eager
 
 
 class RevBlock(nn.Module):

@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from deepergcn.ops.cpu import Array, array, even_chunks
 from deepergcn.ops.kernels.cpu import norm_relu_dropout as kernels
 from deepergcn.ops.kernels.cpu.intrinsics import WIDEST
-from deepergcn.ops.operator import gradients_of, is_eager, needs_definition
+from deepergcn.ops.operators.aggregation import gradients_of, is_eager, needs_definition
+from deepergcn.ops.operators.cpu import Array, array, even_chunks
 from deepergcn.ops.path import on_plain_path
 
 Statistics = Literal["none", "row", "batch", "given"]

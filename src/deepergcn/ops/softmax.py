@@ -9,13 +9,13 @@ from torch import Tensor
 from deepergcn.ops import plain, reference
 from deepergcn.ops.adjacency import Adjacency
 from deepergcn.ops.check import Parameter, check_parameter
-from deepergcn.ops.cpu import Array, array, chunk_count, edge_arrays, floor_and_eps, run_backward
-from deepergcn.ops.dispatch import aggregate, has_kernels, is_learned
 from deepergcn.ops.edge import EdgeTerm
 from deepergcn.ops.kernels.cpu import softmax as on_edges
 from deepergcn.ops.kernels.cpu import softmax_nodes as on_nodes
-from deepergcn.ops.node_path import message_range, on_edge_path, untouched
-from deepergcn.ops.operator import Gradients, Tensors, register
+from deepergcn.ops.operators.aggregation import Gradients, Tensors, register
+from deepergcn.ops.operators.cpu import Array, array, chunk_count, edge_arrays, floor_and_eps, run_backward
+from deepergcn.ops.operators.dispatch import aggregate, has_kernels, is_learned
+from deepergcn.ops.operators.node_path import message_range, on_edge_path, untouched
 from deepergcn.ops.plain import SPREAD
 from deepergcn.ops.reference import EPS
 

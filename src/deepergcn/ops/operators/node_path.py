@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from deepergcn.ops.cpu import Array
 from deepergcn.ops.kernels.cpu.softmax_nodes import spread
+from deepergcn.ops.operators.cpu import Array
 
 
 def message_range(chunks: int, x: Array, floor: Any, eps: Any) -> tuple[Array, Array]:

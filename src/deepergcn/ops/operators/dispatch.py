@@ -7,7 +7,7 @@ from deepergcn.ops.adjacency import Adjacency
 from deepergcn.ops.check import Parameter, check_inputs, check_parameter
 from deepergcn.ops.edge import Affine, Dense, EdgeTerm, Table
 from deepergcn.ops.kernels.cpu.intrinsics import MOST_FEATURES, WIDEST
-from deepergcn.ops.operator import Aggregate
+from deepergcn.ops.operators.aggregation import Aggregate
 from deepergcn.ops.path import on_plain_path
 from deepergcn.ops.scaling import scale_by_degree
 

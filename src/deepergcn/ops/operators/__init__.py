@@ -1,0 +1,1 @@
+"""How a kernel becomes an operator of PyTorch: registration, the choice of a device's kernels, their launch."""
