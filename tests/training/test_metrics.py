@@ -1,17 +1,26 @@
 """Metrics: equal to the evaluators of the Open Graph Benchmark, however items are cut into updates and ranks."""
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from sklearn.metrics import average_precision_score, roc_auc_score
+from scipy.stats import spearmanr
+from sklearn.metrics import (
+    average_precision_score,
+    balanced_accuracy_score,
+    f1_score,
+    matthews_corrcoef,
+    r2_score,
+    roc_auc_score,
+)
 from torch import Tensor
 from torch import distributed as dist
 from torch.multiprocessing.spawn import spawn
 
-from deepergcn.data.task import Task
+from deepergcn.data.task import Metric, Task
 from deepergcn.errors import InputError
 from deepergcn.training.metrics import make_metric
 
@@ -187,3 +196,54 @@ def test_ranks_with_unequal_shares_agree_on_the_score_of_all(tmp_path: Path) -> 
     for rank in (0, 1):
         scores = [float(word) for word in (tmp_path / f"{rank}.txt").read_text().split()]
         assert scores == pytest.approx([area, area, error, error], abs=1e-12)
+
+
+def scored(task: Task, outputs: Tensor, targets: Tensor, scale: Tensor | None = None) -> float:
+    metric = make_metric(task, scale)
+    for some in torch.arange(len(outputs)).split(150):
+        metric.update(outputs[some], targets[some])
+    return metric.compute()
+
+
+@pytest.mark.parametrize(
+    ("name", "theirs"),
+    [("balanced-accuracy", balanced_accuracy_score), ("mcc", matthews_corrcoef), ("f1", f1_score)],
+)
+def test_decisions_are_scored_as_by_scikit_learn(name: Metric, theirs: Callable[..., float]) -> None:
+    outputs, targets = labels_with_gaps()
+    found = []
+    targets[:, 3] = torch.nan
+    for o, t in zip(outputs[:, :3].T.numpy(), targets[:, :3].T.numpy(), strict=True):
+        known = ~np.isnan(t)
+        found.append(theirs(t[known], o[known] > 0))
+    assert scored(LABELS.with_metric(name), outputs, targets) == pytest.approx(float(np.mean(found)), abs=1e-12)
+    assert scored(BINARY.with_metric(name), outputs[:, :1], targets[:, :1]) == pytest.approx(found[0], abs=1e-12)
+    generator = torch.Generator().manual_seed(1)
+    logits, classes = torch.randn(300, 3, generator=generator), torch.randint(-1, 3, (300,), generator=generator)
+    there = classes >= 0
+    options = {"average": "macro"} if name == "f1" else {}
+    expected = theirs(classes[there].numpy(), logits[there].argmax(1).numpy(), **options)
+    assert scored(CLASSES.with_metric(name), logits, classes) == pytest.approx(expected, abs=1e-12)
+
+
+def test_r2_and_spearman_are_those_of_scikit_learn_and_scipy() -> None:
+    generator = torch.Generator().manual_seed(0)
+    targets = (torch.randn(400, 2, generator=generator) * 4).round()
+    outputs = targets + torch.randn(400, 2, generator=generator).round()
+    targets[:50, 1] = torch.nan
+    task = Task("graph", "regression", 2, "r2")
+    columns = [(targets[:, 0], outputs[:, 0]), (targets[50:, 1], outputs[50:, 1])]
+    expected = np.mean([r2_score(t.double(), o.double()) for t, o in columns])
+    assert scored(task, outputs, targets) == pytest.approx(float(expected), abs=1e-12)
+    expected = np.mean([spearmanr(t, o).statistic for t, o in columns])
+    assert scored(task.with_metric("spearman"), outputs, targets) == pytest.approx(float(expected), abs=1e-12)
+    assert math.isnan(scored(task, outputs, torch.ones(400, 2)))
+    assert math.isnan(scored(task.with_metric("spearman"), torch.ones(400, 2), targets))
+
+
+@pytest.mark.parametrize("metric", ["rmse", "mae"])
+def test_errors_of_several_targets_are_averaged_in_units_of_their_scale(metric: Metric) -> None:
+    outputs, targets = torch.tensor([[1.0, 200.0], [3.0, 400.0]]), torch.tensor([[0.0, 100.0], [2.0, 300.0]])
+    task = Task("graph", "regression", 2, metric)
+    assert scored(task, outputs, targets) == 50.5
+    assert scored(task, outputs, targets, torch.tensor([1.0, 100.0])) == 1.0

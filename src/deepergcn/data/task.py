@@ -7,14 +7,14 @@ from deepergcn.errors import InputError
 
 Level = Literal["node", "graph"]
 Kind = Literal["binary", "multi-label", "multi-class", "regression"]
-Metric = Literal["rocauc", "ap", "accuracy", "mae", "rmse"]
+Metric = Literal["rocauc", "ap", "accuracy", "balanced-accuracy", "mcc", "f1", "rmse", "mae", "r2", "spearman"]
 Loss = Literal["bce", "cross-entropy", "mse"]
 
 METRICS: dict[Kind, tuple[Metric, ...]] = {
-    "binary": ("rocauc", "ap", "accuracy"),
-    "multi-label": ("rocauc", "ap", "accuracy"),
-    "multi-class": ("accuracy",),
-    "regression": ("rmse", "mae"),
+    "binary": ("rocauc", "ap", "accuracy", "balanced-accuracy", "mcc", "f1"),
+    "multi-label": ("rocauc", "ap", "accuracy", "balanced-accuracy", "mcc", "f1"),
+    "multi-class": ("accuracy", "balanced-accuracy", "mcc", "f1"),
+    "regression": ("rmse", "mae", "r2", "spearman"),
 }
 """The metrics that fit each kind of task; the first is its default."""
 

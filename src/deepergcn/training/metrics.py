@@ -46,8 +46,8 @@ class Score(Metric):
         raise NotImplementedError
 
 
-class Ranking(Score):
-    """The mean over tasks of how well the outputs rank positive before negative items, of tasks that have both."""
+class Gathered(Score):
+    """The mean over tasks of a score of all outputs and labels of a task, of those tasks for which it is defined."""
 
     outputs: list[Tensor] | Tensor
     targets: list[Tensor] | Tensor
@@ -59,25 +59,40 @@ class Ranking(Score):
         self.add_state("targets", [], dist_reduce_fx="cat")
 
     def _take(self, outputs: Tensor, targets: Tensor) -> None:
+        known = targets.float() if targets.is_floating_point() else targets.float().masked_fill(targets < 0, torch.nan)
         cast(list[Tensor], self.outputs).append(outputs.flatten())
-        cast(list[Tensor], self.targets).append(targets.flatten())
+        cast(list[Tensor], self.targets).append(known.flatten())
 
     def compute(self) -> float:
         if isinstance(self.outputs, list) and not self.outputs:
             return float("nan")
         outputs = dim_zero_cat(self.outputs).view(-1, self.task.outputs)
-        targets = dim_zero_cat(self.targets).view(-1, self.task.outputs)
-        scores = [self._score(o, t) for o, t in zip(outputs.T, targets.T, strict=True)]
+        targets = dim_zero_cat(self.targets).view(len(outputs), -1)
+        columns = [outputs] if self.task.kind == "multi-class" else list(outputs.T)
+        scores = [self._score(o, t) for o, t in zip(columns, targets.T, strict=True)]
         defined = [score for score in scores if score is not None]
         return sum(defined) / len(defined) if defined else float("nan")
 
     def _score(self, outputs: Tensor, targets: Tensor) -> float | None:
-        """The score of one task; None where it lacks one of the classes."""
+        """The score of one task; None where it is not defined."""
         present = present_labels(targets)
-        outputs, positive = outputs[present], targets[present] == 1
+        outputs, targets = outputs[present], targets[present]
+        if not len(targets):
+            return None
+        return float("nan") if bool(outputs.isnan().any()) else self._defined(outputs, targets)
+
+    def _defined(self, outputs: Tensor, targets: Tensor) -> float | None:
+        raise NotImplementedError
+
+
+class Ranking(Gathered):
+    """How well the outputs rank positive before negative items, of tasks that have both."""
+
+    def _defined(self, outputs: Tensor, targets: Tensor) -> float | None:
+        positive = targets == 1
         if not bool(positive.any()) or bool(positive.all()):
             return None
-        return float("nan") if bool(outputs.isnan().any()) else self._ranked(outputs, positive)
+        return self._ranked(outputs, positive)
 
     def _ranked(self, outputs: Tensor, positive: Tensor) -> float:
         raise NotImplementedError
@@ -92,9 +107,7 @@ class RocAuc(Ranking):
     def _ranked(self, outputs: Tensor, positive: Tensor) -> float:
         positives = int(positive.sum())
         negatives = len(positive) - positives
-        _, value, count = outputs.unique(return_inverse=True, return_counts=True)
-        middle_rank = count.cumsum(0).double() - (count.double() - 1) / 2
-        rank_sum = float(middle_rank[value[positive]].sum())
+        rank_sum = float(_ranks(outputs)[positive].sum())
         return (rank_sum - positives * (positives + 1) / 2) / (positives * negatives)
 
 
@@ -107,6 +120,68 @@ class AveragePrecision(Ranking):
         hits = torch.bincount(place[positive], minlength=len(values))
         precision = hits.flip(0).cumsum(0).double() / count.flip(0).cumsum(0)
         return float((precision * hits.flip(0)).sum() / hits.sum())
+
+
+class Decisions(Gathered):
+    """A score of the classes that are decided for: those of the highest output, or of an output above 0."""
+
+    def _defined(self, outputs: Tensor, targets: Tensor) -> float | None:
+        classes = max(self.task.outputs, 2) if self.task.kind == "multi-class" else 2
+        decided = outputs.argmax(1) if outputs.dim() == 2 else (outputs > 0).long()
+        pairs = torch.bincount(targets.long() * classes + decided, minlength=classes * classes)
+        return self._counted(pairs.view(classes, classes).double())
+
+    def _counted(self, counts: Tensor) -> float | None:
+        """The score of the counts [true class, decided class]."""
+        raise NotImplementedError
+
+
+class BalancedAccuracy(Decisions):
+    """The mean over the classes that are there of the share of their items that are decided rightly."""
+
+    def _counted(self, counts: Tensor) -> float | None:
+        items = counts.sum(1)
+        return float((counts.diagonal() / items)[items > 0].mean())
+
+
+class MatthewsCorrelation(Decisions):
+    """The correlation of true and decided classes; 0 where one of the two is the same for all items."""
+
+    def _counted(self, counts: Tensor) -> float | None:
+        true, decided, items = counts.sum(1), counts.sum(0), counts.sum()
+        covariance = items * counts.diagonal().sum() - true @ decided
+        spread = ((items**2 - true @ true) * (items**2 - decided @ decided)).sqrt()
+        return float(covariance / spread) if spread > 0 else 0.0
+
+
+class F1(Decisions):
+    """The harmonic mean of precision and recall: of the positive class of two, else averaged over the classes."""
+
+    def _counted(self, counts: Tensor) -> float | None:
+        hits, marked = counts.diagonal(), counts.sum(0) + counts.sum(1)
+        if self.task.kind != "multi-class":
+            hits, marked = hits[1:], marked[1:]
+        there = marked > 0
+        return float((2 * hits[there] / marked[there]).mean()) if bool(there.any()) else None
+
+
+class R2(Gathered):
+    """The share of the variance of the targets that the outputs explain; not defined for targets that are all equal."""
+
+    def _defined(self, outputs: Tensor, targets: Tensor) -> float | None:
+        outputs, targets = outputs.double(), targets.double()
+        variance = (targets - targets.mean()).square().sum()
+        return float(1 - (outputs - targets).square().sum() / variance) if variance > 0 else None
+
+
+class Spearman(Gathered):
+    """The correlation of the ranks of outputs and targets; not defined where either are all equal."""
+
+    def _defined(self, outputs: Tensor, targets: Tensor) -> float | None:
+        ranks = torch.stack((_ranks(outputs), _ranks(targets)))
+        centred = ranks - ranks.mean(1, keepdim=True)
+        spread = centred.square().sum(1).prod().sqrt()
+        return float(centred.prod(0).sum() / spread) if spread > 0 else None
 
 
 class Mean(Score):
@@ -148,22 +223,36 @@ class Accuracy(Mean):
         return (outputs > 0) == (targets == 1)
 
 
-class MeanAbsoluteError(Mean):
+class Difference(Mean):
+    """An error of numbers; over several tasks their mean as OGB does, in the units of ``scale``.
+
+    Args:
+        task: As for :class:`Score`.
+        scale: [outputs], what the errors of each task are divided by; nothing for 1 throughout.
+    """
+
+    higher_is_better = False
+
+    def __init__(self, task: Task, scale: Tensor | None = None) -> None:
+        super().__init__(task)
+        self.scale = torch.ones(task.outputs) if scale is None else scale
+
+    def _scaled(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        return (outputs.double() - targets.double()) / self.scale.to(outputs.device)
+
+
+class MeanAbsoluteError(Difference):
     """The mean over items of the absolute difference."""
 
-    higher_is_better = False
+    def _values(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        return self._scaled(outputs, targets).abs()
+
+
+class RootMeanSquareError(Difference):
+    """The root of the mean over items of the squared difference."""
 
     def _values(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        return (outputs.double() - targets.double()).abs()
-
-
-class RootMeanSquareError(Mean):
-    """The root of the mean over items of the squared difference, averaged over tasks as OGB does."""
-
-    higher_is_better = False
-
-    def _values(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        return (outputs.double() - targets.double()).square()
+        return self._scaled(outputs, targets).square()
 
     def _finish(self, means: Tensor) -> Tensor:
         return means.sqrt()
@@ -173,16 +262,29 @@ _SCORES: dict[str, type[Score]] = {
     "rocauc": RocAuc,
     "ap": AveragePrecision,
     "accuracy": Accuracy,
+    "balanced-accuracy": BalancedAccuracy,
+    "mcc": MatthewsCorrelation,
+    "f1": F1,
     "mae": MeanAbsoluteError,
     "rmse": RootMeanSquareError,
+    "r2": R2,
+    "spearman": Spearman,
 }
 
 
-def make_metric(task: Task) -> Score:
+def make_metric(task: Task, scale: Tensor | None = None) -> Score:
     """The score that the task names: ``update(outputs, targets)``, ``compute() -> float``, ``reset()``.
 
-    Its ``higher_is_better`` says which of two scores is the better one.
+    Its ``higher_is_better`` says which of two scores is the better one. With ``scale`` [outputs], errors of numbers are
+    in its units, so that those of different targets can be averaged.
     """
     if task.metric not in _SCORES:
         raise InputError(f"metric is {task.metric!r}; expected one of {', '.join(_SCORES)}")
-    return _SCORES[task.metric](task)
+    score = _SCORES[task.metric]
+    return score(task, scale) if issubclass(score, Difference) else score(task)
+
+
+def _ranks(values: Tensor) -> Tensor:
+    """The rank of every value from 1 in float64, the middle one of those that are equal."""
+    _, place, count = values.unique(return_inverse=True, return_counts=True)
+    return (count.cumsum(0).double() - (count.double() - 1) / 2)[place]
