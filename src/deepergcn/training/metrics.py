@@ -287,4 +287,5 @@ def make_metric(task: Task, scale: Tensor | None = None) -> Score:
 def _ranks(values: Tensor) -> Tensor:
     """The rank of every value from 1 in float64, the middle one of those that are equal."""
     _, place, count = values.unique(return_inverse=True, return_counts=True)
-    return (count.cumsum(0).double() - (count.double() - 1) / 2)[place]
+    middle_rank: Tensor = count.cumsum(0).double() - (count.double() - 1) / 2
+    return middle_rank[place]
