@@ -16,8 +16,8 @@ def test_names() -> None:
     assert build_norm(None, 4) is None
     assert isinstance(build_norm("batch", 4), nn.BatchNorm1d)
     assert isinstance(build_norm("layer", 4), nn.LayerNorm)
-    with pytest.raises(InputError, match="norm: expected one of batch, layer, instance or None, got 'pair'"):
-        build_norm("pair", 4)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="norm: expected one of batch, layer, instance, pair or None, got 'group'"):
+        build_norm("group", 4)  # type: ignore[arg-type]
 
 
 def test_instance_norm_takes_each_vertex_as_an_instance() -> None:
@@ -26,6 +26,16 @@ def test_instance_norm_takes_each_vertex_as_an_instance() -> None:
     x = torch.randn(3, 8)
     assert not list(norm.parameters())
     assert_close(norm(x), torch.nn.functional.instance_norm(x[:, None])[:, 0])
+
+
+def test_pair_norm_takes_all_vertices_together() -> None:
+    norm = build_norm("pair", 4)
+    assert norm is not None
+    x = torch.randn(9, 4, dtype=torch.float64) * 3 + 5
+    centred = x - x.mean(0)
+    expected = centred / (1e-5 + centred.square().sum(1).mean()).sqrt()
+    assert_close(norm(x), expected)
+    assert_close(norm_relu_dropout(norm, x, 0.0, True), expected.relu())
 
 
 def test_batch_norm_of_two_rows_or_more_is_torchs() -> None:

@@ -49,7 +49,7 @@ def test_settings_are_yaml_and_win_over_the_file() -> None:
         ),
         ("model.num_layers=0", "mine.yaml: model.num_layers is 0; Input should be greater than or equal to 1"),
         ("model.num_layers=many", "mine.yaml: model.num_layers is 'many'; Input should be a valid integer"),
-        ("model.network=GAT", "mine.yaml: model.network is 'GAT'; Input should be 'DeeperGCN', 'PlainGCN'"),
+        ("model.network=Transformer", "mine.yaml: model.network is 'Transformer'; Input should be 'DeeperGCN', 'PlainGCN'"),
         ("model.dropout=1", "mine.yaml: model.dropout is 1; Input should be less than 1"),
         ("optimizer.lr=.nan", "mine.yaml: optimizer.lr is nan; Input should be a finite number"),
         ("data.inputs.task.metric=mae", "task metric is 'mae'; a multi-class task has accuracy"),
@@ -75,7 +75,7 @@ def test_a_wrong_setting_is_one_line_that_names_the_key(setting: str, message: s
         ("- a\n- b", "mine.yaml: expected a recipe with the keys name, summary"),
         ("", "mine.yaml: expected a recipe with the keys name, summary"),
         ("name: mine", "mine.yaml: summary is missing"),
-        ("base: nothing\nname: mine", "mine.yaml: base is 'nothing'; expected a recipe's name: ogbg-molhiv"),
+        ("base: nothing\nname: mine", "mine.yaml: base is 'nothing'; expected a recipe's name: minesweeper"),
         ("base: [solubility]", "mine.yaml: base is ['solubility']; expected a recipe's name"),
         ("!!python/object/apply:os.system ['exit 1']", "mine.yaml: is not YAML"),
     ],
@@ -87,7 +87,7 @@ def test_a_wrong_file_is_refused(text: str, message: str) -> None:
 
 
 def test_a_recipe_that_is_not_there_is_refused_with_the_names_of_those_that_are(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"solubilty: is neither a recipe's name \(ogbg-molhiv, .*\) nor a file"):
+    with pytest.raises(InputError, match=r"solubilty: is neither a recipe's name \(minesweeper, .*\) nor a file"):
         load_recipe("solubilty")
     with pytest.raises(InputError, match="is neither a recipe's name"):
         load_recipe(tmp_path)

@@ -65,6 +65,7 @@ def test_the_recipes_are_those_of_the_paper_and_more() -> None:
         "yeast-proteins-rev",
         "ogbn-proteins-rev",
         "synthetic-proteins",
+        "minesweeper",
         *OWN,
         *LATER,
     }

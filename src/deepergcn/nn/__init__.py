@@ -22,6 +22,7 @@ from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.nn.networks.hetero import HeteroDeeperGCN
 from deepergcn.nn.networks.paper import DyResGEN, PlainGCN, ResGCN, ResGCNPlus, ResGEN, num_parameters
 from deepergcn.nn.networks.registry import NETWORKS, network_class
+from deepergcn.nn.networks.related import APPNP, GAT, GCNII, JKNet
 from deepergcn.nn.networks.rev_gen import RevGEN
 from deepergcn.nn.pyg.accelerate import Acceleration, accelerate, accelerated, deaccelerate
 from deepergcn.nn.pyg.from_pyg import from_pyg
@@ -30,8 +31,11 @@ from deepergcn.nn.reversible import RevBlock, reversible
 
 __all__ = [
     "AGGREGATORS",
+    "APPNP",
     "BLOCKS",
+    "GAT",
     "GCN",
+    "GCNII",
     "GIN",
     "NETWORKS",
     "Acceleration",
@@ -50,6 +54,7 @@ __all__ = [
     "GraphNetwork",
     "GraphSAGE",
     "HeteroDeeperGCN",
+    "JKNet",
     "LinearNodeEncoder",
     "MaxAggregation",
     "MeanAggregation",

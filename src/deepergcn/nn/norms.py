@@ -1,13 +1,14 @@
-"""Normalization of vertex features by name: batch, layer, instance, or none."""
+"""Normalization of vertex features by name: batch, layer, instance, pair, or none."""
 
 from typing import Literal, get_args
 
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch_geometric.nn import PairNorm
 
 from deepergcn.errors import InputError
 
-NormName = Literal["batch", "layer", "instance"]
+NormName = Literal["batch", "layer", "instance", "pair"]
 """The names of the normalization layers."""
 
 
@@ -28,7 +29,8 @@ def build_norm(name: NormName | None, channels: int) -> nn.Module | None:
     """The normalization layer called ``name``.
 
     ``"instance"`` takes each vertex as one instance, as other implementations of DeeperGCN do: it is layer
-    normalization without the learned scale and shift.
+    normalization without the learned scale and shift. ``"pair"`` is PyG's PairNorm (Zhao and Akoglu 2020): features
+    without their mean, scaled to a mean squared length of 1 over all vertices.
     """
     match name:
         case None:
@@ -39,4 +41,7 @@ def build_norm(name: NormName | None, channels: int) -> nn.Module | None:
             return nn.LayerNorm(channels)
         case "instance":
             return nn.LayerNorm(channels, elementwise_affine=False)
+        case "pair":
+            pair: nn.Module = PairNorm()
+            return pair
     raise InputError(f"norm: expected one of {', '.join(get_args(NormName))} or None, got {name!r}")

@@ -20,6 +20,10 @@ Network = Literal[
     "GIN",
     "GatedGCN",
     "GaAN",
+    "GAT",
+    "JK-Net",
+    "APPNP",
+    "GCNII",
 ]
 Aggregator = Literal["softmax", "power_mean", "sum", "mean", "max", "min"]
 EdgeEncoding = Literal["auto", "none", "shared", "layer", "shared+layer"]
@@ -111,7 +115,7 @@ class NetworkSection(Section):
     network: Network
     num_layers: Layers
     hidden_channels: Channels
-    norm: Literal["batch", "layer", "instance", "none"]
+    norm: Literal["batch", "layer", "instance", "pair", "none"]
     dropout: Annotated[float, Field(ge=0, lt=1)]
     node_encoder: Literal["auto", "species"] = "auto"
     edge_encoder: EdgeEncoding = "auto"

@@ -132,6 +132,6 @@ def test_every_network_is_built_by_its_name_and_trains(name: str, level: str) ->
 
 def test_an_unknown_network_is_answered_with_the_known_ones() -> None:
     with pytest.raises(
-        InputError, match=r"network: expected one of DeeperGCN, PlainGCN, ResGCN, ResGCN\+, .* got 'GAT'"
+        InputError, match=r"network: expected one of DeeperGCN, PlainGCN, ResGCN, ResGCN\+, .* got 'GraphTransformer'"
     ):
-        network_class("GAT")
+        network_class("GraphTransformer")

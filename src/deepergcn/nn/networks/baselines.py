@@ -55,8 +55,8 @@ class Baseline(GraphNetwork):
             **options,
         )
 
-    @staticmethod
-    def make_conv(in_channels: int, out_channels: int, has_edges: bool) -> nn.Module:
+    @classmethod
+    def make_conv(cls, in_channels: int, out_channels: int, has_edges: bool) -> nn.Module:
         """The convolution, called as ``conv(x, edge_index)``, or with an edge term [edges, channels] besides."""
         raise NotImplementedError
 
@@ -68,34 +68,34 @@ class Baseline(GraphNetwork):
 
 
 class EncodedConv(nn.Module):
-    """A convolution that takes the edge term as a tensor, behind its own edge encoder or a shared one."""
+    """A convolution that takes the edge term as a tensor, behind its own edge encoder or a shared one, and ``others``."""
 
     def __init__(self, conv: nn.Module, edge_encoder: nn.Module | None) -> None:
         super().__init__()
         self.conv = conv
         self.edge_encoder = edge_encoder
 
-    def forward(self, x: Tensor, edge_index: Tensor, edge: EdgeInput | None) -> Tensor:
+    def forward(self, x: Tensor, edge_index: Tensor, edge: EdgeInput | None, *others: Tensor) -> Tensor:
         if self.edge_encoder is not None:
             edge = self.edge_encoder(edge)
         terms = (edge.materialize(),) if isinstance(edge, EdgeTerm) else ()
-        out: Tensor = self.conv(x, edge_index, *terms)
+        out: Tensor = self.conv(x, edge_index, *terms, *others)
         return out
 
 
 class GCN(Baseline):
     """GCN (Kipf and Welling 2017), with edge features in OGB's form of it."""
 
-    @staticmethod
-    def make_conv(in_channels: int, out_channels: int, has_edges: bool) -> nn.Module:
+    @classmethod
+    def make_conv(cls, in_channels: int, out_channels: int, has_edges: bool) -> nn.Module:
         return GCNEdgeConv(in_channels, out_channels) if has_edges else GCNConv(in_channels, out_channels)
 
 
 class GraphSAGE(Baseline):
     """GraphSAGE (Hamilton et al. 2017) with the mean aggregator; it has no place for edge features."""
 
-    @staticmethod
-    def make_conv(in_channels: int, out_channels: int, has_edges: bool) -> nn.Module:
+    @classmethod
+    def make_conv(cls, in_channels: int, out_channels: int, has_edges: bool) -> nn.Module:
         if has_edges:
             raise InputError("edge_encoder: GraphSAGE has no place for edge features, expected None")
         conv: nn.Module = SAGEConv(in_channels, out_channels)
@@ -105,8 +105,8 @@ class GraphSAGE(Baseline):
 class GIN(Baseline):
     """GIN (Xu et al. 2019), with edge features as GINE; with ``virtual_node=True`` the paper's GIN*."""
 
-    @staticmethod
-    def make_conv(in_channels: int, out_channels: int, has_edges: bool) -> nn.Module:
+    @classmethod
+    def make_conv(cls, in_channels: int, out_channels: int, has_edges: bool) -> nn.Module:
         mlp = nn.Sequential(
             nn.Linear(in_channels, 2 * out_channels),
             BatchNorm(2 * out_channels),
@@ -122,8 +122,8 @@ class GatedGCN(Baseline):
 
     BLOCK = "res"
 
-    @staticmethod
-    def make_conv(in_channels: int, out_channels: int, has_edges: bool) -> nn.Module:
+    @classmethod
+    def make_conv(cls, in_channels: int, out_channels: int, has_edges: bool) -> nn.Module:
         conv: nn.Module = ResGatedGraphConv(in_channels, out_channels, edge_dim=out_channels if has_edges else None)
         return conv
 
@@ -131,8 +131,8 @@ class GatedGCN(Baseline):
 class GaAN(Baseline):
     """GaAN (Zhang et al. 2018): gated multi-head attention."""
 
-    @staticmethod
-    def make_conv(in_channels: int, out_channels: int, has_edges: bool) -> nn.Module:
+    @classmethod
+    def make_conv(cls, in_channels: int, out_channels: int, has_edges: bool) -> nn.Module:
         return GaANConv(in_channels, out_channels)
 
 

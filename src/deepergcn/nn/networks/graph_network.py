@@ -45,6 +45,8 @@ class FrameOptions(TypedDict, total=False):
 class GraphNetwork(nn.Module):
     """Node encoder, ``num_layers`` convolutions in blocks, and a head; DeeperGCN and all it is compared with.
 
+    A class whose layers leave no place for a virtual node has ``VIRTUAL_NODE = False``.
+
     Args:
         make_conv: makes the convolution of a layer from the widths of its input and output.
         node_encoder: the width of the node features (a Linear layer), -1 to take it from the first input, the sizes of
@@ -55,7 +57,7 @@ class GraphNetwork(nn.Module):
         block: how layers are wired: plain, res, res+, dense or rev (reversible).
         edge_encoder: a shared encoder of the edge features, applied once and handed to every layer: their width, the
             sizes of their categories, an :class:`EdgeEncoder`, or None.
-        norm: the normalization in the blocks: batch, layer, instance or None.
+        norm: the normalization in the blocks: batch, layer, instance, pair (for tasks on nodes) or None.
         dropout: the probability that dropout zeroes a value.
         level: "node" for an output a vertex, "graph" for an output a graph.
         pooling: from vertices to graphs: mean, sum or max.
@@ -66,6 +68,8 @@ class GraphNetwork(nn.Module):
         groups: the number of groups of channels of reversible layers.
         rebuild: whether backward rebuilds the activations of reversible layers; False keeps them.
     """
+
+    VIRTUAL_NODE = True
 
     def __init__(
         self,
@@ -97,6 +101,10 @@ class GraphNetwork(nn.Module):
                 raise InputError(f"{name}: expected at least 1, got {value}")
         if level not in ("node", "graph"):
             raise InputError(f"level: expected node or graph, got {level!r}")
+        if virtual_node and not self.VIRTUAL_NODE:
+            raise InputError(f"virtual_node: expected False, {type(self).__name__} has no place for one")
+        if norm == "pair" and (level == "graph" or virtual_node):
+            raise InputError("norm: pair takes all vertices together; expected another for graphs or a virtual node")
         if virtual_node and block == "dense":
             raise InputError("virtual_node: expected False with dense blocks, whose width grows from layer to layer")
         if tied_layers > 1 and block == "dense":
@@ -127,13 +135,13 @@ class GraphNetwork(nn.Module):
         """Draw all parameters anew, from the same distributions as at construction."""
         reset_children(self)
 
-    def _wiring(self, i: int, count: int, block: str) -> "_Wiring":
+    def _wiring(self, i: int, count: int, block: str) -> "Wiring":
         """How layer ``i`` is wired: the first of residual networks and the last of plain ones differ."""
         if block in ("res", "res+") and i == 0:
-            return _Wiring("plain", norm=block == "res", relu=block == "res")
-        return _Wiring(block, relu=not (block == "plain" and i == count - 1 and self.level == "graph"))
+            return Wiring("plain", norm=block == "res", relu=block == "res")
+        return Wiring(block, relu=not (block == "plain" and i == count - 1 and self.level == "graph"))
 
-    def _layer(self, wiring: "_Wiring", i: int, make_conv: MakeConv, norm: NormName | None) -> Block | RevBlock:
+    def _layer(self, wiring: "Wiring", i: int, make_conv: MakeConv, norm: NormName | None) -> Block | RevBlock:
         width = self.hidden_channels
         if wiring.block == "rev":
             part = width // self.groups
@@ -279,7 +287,7 @@ class GraphNetwork(nn.Module):
         return h + layer.conv(heard, graph, edge), v
 
 
-class _Wiring(NamedTuple):
+class Wiring(NamedTuple):
     """A block, and whether it has its normalization and its ReLU."""
 
     block: str

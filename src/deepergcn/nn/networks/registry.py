@@ -4,6 +4,7 @@ from deepergcn.errors import InputError
 from deepergcn.nn.networks.baselines import GCN, GIN, Baseline, GaAN, GatedGCN, GraphSAGE
 from deepergcn.nn.networks.deeper_gcn import DeeperGCN
 from deepergcn.nn.networks.paper import DyResGEN, PlainGCN, ResGCN, ResGCNPlus, ResGEN
+from deepergcn.nn.networks.related import APPNP, GAT, GCNII, JKNet
 from deepergcn.nn.networks.rev_gen import RevGEN
 
 NETWORKS: dict[str, type[DeeperGCN] | type[Baseline]] = {
@@ -19,6 +20,10 @@ NETWORKS: dict[str, type[DeeperGCN] | type[Baseline]] = {
     "GIN": GIN,
     "GatedGCN": GatedGCN,
     "GaAN": GaAN,
+    "GAT": GAT,
+    "JK-Net": JKNet,
+    "APPNP": APPNP,
+    "GCNII": GCNII,
 }
 """Every network by its name; GIN* of the paper is GIN with ``virtual_node=True``."""
 

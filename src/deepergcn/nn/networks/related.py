@@ -1,0 +1,125 @@
+"""Networks that the paper builds on, or cites as other ways to go deep, in its frame and on PyG's modules.
+
+DropEdge is a setting of training (``training.drop_edge``) and PairNorm a normalization (``norm="pair"``), both for any
+network.
+"""
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch_geometric.nn import APPNP as Propagation
+from torch_geometric.nn import GATConv, GCN2Conv, JumpingKnowledge
+
+from deepergcn.errors import InputError
+from deepergcn.nn.blocks import Block
+from deepergcn.nn.encoders.edges import EdgeInput
+from deepergcn.nn.networks.baselines import GCN, Baseline, EncodedConv
+from deepergcn.nn.networks.graph_network import MakeConv, Wiring
+from deepergcn.nn.norms import NormName
+from deepergcn.nn.reversible import RevBlock
+from deepergcn.ops import Adjacency
+
+
+class GAT(Baseline):
+    """GAT (Veličković et al. 2018): attention of ``HEADS`` heads side by side; edge features take part in it."""
+
+    HEADS = 8
+
+    @classmethod
+    def make_conv(cls, in_channels: int, out_channels: int, has_edges: bool) -> nn.Module:
+        if out_channels % cls.HEADS:
+            raise InputError(f"hidden_channels: expected a multiple of the {cls.HEADS} heads, got {out_channels}")
+        edges = out_channels if has_edges else None
+        conv: nn.Module = GATConv(in_channels, out_channels // cls.HEADS, heads=cls.HEADS, edge_dim=edges)
+        return conv
+
+
+class JKNet(GCN):
+    """JK-Net (Xu et al. 2018): GCN whose last features are the maximum over those of all layers, by channel."""
+
+    VIRTUAL_NODE = False
+
+    def _through_layers(
+        self, h: Tensor, graph: Tensor | Adjacency, edge: EdgeInput | None, batch: Tensor | None, num_graphs: int
+    ) -> Tensor:
+        outputs = []
+        for layer in self._blocks():
+            h = layer(h, graph, edge)
+            outputs.append(h)
+        out: Tensor = JumpingKnowledge("max")(outputs)
+        return out
+
+
+class InitialResidual(Baseline):
+    """A network in which every layer also hears h_0 = ReLU(encoder(x)), a share ``ALPHA`` of it; no edge features."""
+
+    ALPHA = 0.1
+    VIRTUAL_NODE = False
+
+    @classmethod
+    def make_conv(cls, in_channels: int, out_channels: int, has_edges: bool) -> nn.Module:
+        if has_edges:
+            raise InputError(f"edge_encoder: {cls.__name__} has no place for edge features, expected None")
+        return PageRankStep(cls.ALPHA)
+
+    def _through_layers(
+        self, h: Tensor, graph: Tensor | Adjacency, edge: EdgeInput | None, batch: Tensor | None, num_graphs: int
+    ) -> Tensor:
+        h = first = F.dropout(F.relu(h), self.dropout, self.training)
+        for layer in self._blocks():
+            h = layer(h, graph, edge, first)
+        return h
+
+
+class APPNP(InitialResidual):
+    """APPNP (Klicpera et al. 2019): ``num_layers`` steps of personalized PageRank, which have no weights.
+
+    h_{l+1} = (1 - alpha) A h_l + alpha h_0,    A the normalized adjacency matrix of GCN
+
+    The encoder and the head are the MLP whose outputs are propagated: the linear head commutes with the steps, up to its
+    bias.
+    """
+
+    def _wiring(self, i: int, count: int, block: str) -> Wiring:
+        return Wiring(block, norm=False, relu=False)
+
+
+class GCNII(InitialResidual):
+    """GCNII (Chen et al. 2020): initial residual and identity mapping,
+
+    h_{l+1} = ReLU(norm(((1 - alpha) A h_l + alpha h_0) ((1 - beta_l) I + beta_l W_l))),    beta_l = log(theta / l + 1)
+    """
+
+    THETA = 0.5
+
+    def _layer(self, wiring: Wiring, i: int, make_conv: MakeConv, norm: NormName | None) -> Block | RevBlock:
+        def make(in_channels: int, out_channels: int) -> nn.Module:
+            step = make_conv(in_channels, out_channels)
+            assert isinstance(step, EncodedConv)
+            return EncodedConv(IdentityMapping(in_channels, self.ALPHA, self.THETA, i + 1), step.edge_encoder)
+
+        return super()._layer(wiring, i, make, norm)
+
+
+class PageRankStep(nn.Module):
+    """One step of APPNP."""
+
+    def __init__(self, alpha: float) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.propagation = Propagation(K=1, alpha=0.0)
+
+    def forward(self, x: Tensor, edge_index: Tensor, first: Tensor) -> Tensor:
+        out: Tensor = (1 - self.alpha) * self.propagation(x, edge_index) + self.alpha * first
+        return out
+
+
+class IdentityMapping(nn.Module):
+    """PyG's convolution of GCNII, with the order of arguments that blocks have."""
+
+    def __init__(self, channels: int, alpha: float, theta: float, layer: int) -> None:
+        super().__init__()
+        self.conv = GCN2Conv(channels, alpha, theta, layer)
+
+    def forward(self, x: Tensor, edge_index: Tensor, first: Tensor) -> Tensor:
+        out: Tensor = self.conv(x, first, edge_index)
+        return out
