@@ -49,7 +49,7 @@ def test_settings_are_yaml_and_win_over_the_file() -> None:
         ),
         ("model.num_layers=0", "mine.yaml: model.num_layers is 0; Input should be greater than or equal to 1"),
         ("model.num_layers=many", "mine.yaml: model.num_layers is 'many'; Input should be a valid integer"),
-        ("model.network=Transformer", "mine.yaml: model.network is 'Transformer'; Input should be 'DeeperGCN', 'PlainGCN'"),
+        ("model.network=Deep", "mine.yaml: model.network is 'Deep'; Input should be 'DeeperGCN', 'PlainGCN'"),
         ("model.dropout=1", "mine.yaml: model.dropout is 1; Input should be less than 1"),
         ("optimizer.lr=.nan", "mine.yaml: optimizer.lr is nan; Input should be a finite number"),
         ("data.inputs.task.metric=mae", "task metric is 'mae'; a multi-class task has accuracy"),

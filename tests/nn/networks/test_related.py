@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.testing import assert_close
-from torch_geometric.nn import APPNP as Propagation
+from torch_geometric.nn import APPNP as Propagation  # noqa: N811, the network has this name here
 from torch_geometric.nn import GATConv
 
 from deepergcn.errors import InputError

@@ -68,7 +68,7 @@ class Baseline(GraphNetwork):
 
 
 class EncodedConv(nn.Module):
-    """A convolution that takes the edge term as a tensor, behind its own edge encoder or a shared one, and ``others``."""
+    """A convolution that takes the edge term as a tensor, behind its own edge encoder or a shared one."""
 
     def __init__(self, conv: nn.Module, edge_encoder: nn.Module | None) -> None:
         super().__init__()

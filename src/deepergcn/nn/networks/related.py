@@ -6,7 +6,7 @@ network.
 
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch_geometric.nn import APPNP as Propagation
+from torch_geometric.nn import APPNP as Propagation  # noqa: N811, the network has this name here
 from torch_geometric.nn import GATConv, GCN2Conv, JumpingKnowledge
 
 from deepergcn.errors import InputError
@@ -75,8 +75,8 @@ class APPNP(InitialResidual):
 
     h_{l+1} = (1 - alpha) A h_l + alpha h_0,    A the normalized adjacency matrix of GCN
 
-    The encoder and the head are the MLP whose outputs are propagated: the linear head commutes with the steps, up to its
-    bias.
+    The encoder and the head are the MLP whose outputs are propagated: the linear head commutes with the steps, up to
+    its bias.
     """
 
     def _wiring(self, i: int, count: int, block: str) -> Wiring:
