@@ -132,4 +132,4 @@ def test_pair_norm_keeps_deep_features_apart() -> None:
 def test_pair_norm_is_for_tasks_on_nodes() -> None:
     for options in ({"level": "graph"}, {"virtual_node": True}):
         with pytest.raises(InputError, match="norm: pair takes all vertices together"):
-            ResGCNPlus(3, 2, hidden_channels=8, num_layers=2, norm="pair", **options)  # type: ignore[arg-type]
+            ResGCNPlus(3, 2, hidden_channels=8, num_layers=2, norm="pair", **options)
