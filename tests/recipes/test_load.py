@@ -6,7 +6,7 @@ import pytest
 
 from deepergcn.errors import InputError
 from deepergcn.recipes import load_recipe, read_recipe
-from deepergcn.recipes.load import MOST_CHARACTERS
+from deepergcn.recipes.load import MOST_CHARACTERS, dump_recipe
 
 FILE = """
 base: solubility
@@ -36,6 +36,16 @@ def test_settings_are_yaml_and_win_over_the_file() -> None:
     assert recipe.training.precision == "32"
     assert recipe.data.options == {"seed": 4}
     assert recipe.model.options()["beta"] == 0.0
+
+
+def test_aggregators_may_be_a_list() -> None:
+    recipe = read_recipe(FILE, "mine.yaml", ["model.network=DeeperGCN", "model.aggr=[softmax, max]"])
+    assert recipe.model.aggr == ("softmax", "max")
+    assert read_recipe(dump_recipe(recipe), "again") == recipe
+    for wrong in ("[]", "[softmax, median]", "[[max]]"):
+        with pytest.raises(InputError, match=r"^mine\.yaml: model\.aggr is ") as caught:
+            read_recipe(FILE, "mine.yaml", [f"model.aggr={wrong}"])
+        assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,20 @@ def test_it_learns_and_the_best_epoch_is_chosen_on_validation(tmp_path: Path) ->
     assert load_model(run.model_file).epoch == summary.best_epoch
 
 
+def test_a_list_of_aggregators_trains_and_is_loaded(tmp_path: Path) -> None:
+    changes = ("model.network=DeeperGCN", "model.aggr=[softmax, power_mean, max]", "model.learn_beta=true")
+    settings = molecule_settings(molecules(tmp_path), *changes, "training.epochs=1")
+    run = train("solubility", settings=settings, out=tmp_path / "run")
+    model = load_model(run.model_file).model
+    for block in model.layers:
+        conv: Any = block.conv
+        assert len(conv.aggregation.aggregations) == 3
+        assert conv.message_projection.weight.shape == (8, 24)
+    betas = [row["beta"] for row in run.dynamics()]
+    assert betas == [layer["beta_0"] for layer in model.dynamics()]
+    assert all(beta not in (None, 1.0) for beta in betas)
+
+
 @pytest.mark.plots
 def test_the_run_directory_says_everything(tmp_path: Path) -> None:
     run = Run.open(train("solubility", settings=molecule_settings(molecules(tmp_path)), out=tmp_path / "run").path)

@@ -109,7 +109,7 @@ class NetworkSection(Section):
         edge_encoder: an encoder ``shared`` by all layers, one in every ``layer``, or both, the second on the first;
             ``auto`` is ``layer`` for categories, ``shared+layer`` for numbers, ``none`` where there are no features.
         block: how layers are wired.
-        aggr: the aggregator.
+        aggr: the aggregator, or a list of them, whose results are concatenated and projected.
     """
 
     network: Network
@@ -120,7 +120,7 @@ class NetworkSection(Section):
     node_encoder: Literal["auto", "species"] = "auto"
     edge_encoder: EdgeEncoding = "auto"
     block: Literal["plain", "res", "res+", "dense", "rev"] | None = None
-    aggr: Aggregator | None = None
+    aggr: Aggregator | Annotated[tuple[Aggregator, ...], Field(min_length=1, max_length=16)] | None = None
 
     def options(self) -> dict[str, Any]:
         """The options of the network that are given; the others have the network's defaults."""

@@ -1,7 +1,7 @@
 """The csv files of a run, a row or several an epoch, written again as a whole each time."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from deepergcn.data.storage.files import write_text
@@ -42,7 +42,7 @@ class RunLog:
         }
         self.metrics += _line(row[name] for name in METRIC_COLUMNS)
         layers: list[Row] = [
-            {"epoch": epoch, "layer": layer, **{name: _mean(values.get(name)) for name in DYNAMIC_COLUMNS[2:]}}
+            {"epoch": epoch, "layer": layer, **{name: _mean(values, name) for name in DYNAMIC_COLUMNS[2:]}}
             for layer, values in enumerate(model.dynamics(), start=1)
         ]
         self.dynamics += "".join(_line(values[name] for name in DYNAMIC_COLUMNS) for values in layers)
@@ -67,8 +67,11 @@ def _line(values: Iterable[float | None]) -> str:
     return ",".join("" if value is None else repr(value) for value in values) + "\n"
 
 
-def _mean(values: float | list[float] | None) -> float | None:
-    return sum(values) / len(values) if isinstance(values, list) else values
+def _mean(dynamics: Mapping[str, float | list[float]], name: str) -> float | None:
+    """The mean of the values of this name, which layers of several convolutions or aggregators (``beta_1``) have."""
+    found = [value for key, value in dynamics.items() if key.partition("_")[0] == name]
+    values = [number for value in found for number in (value if isinstance(value, list) else [value])]
+    return sum(values) / len(values) if values else None
 
 
 def _peak_memory() -> int:

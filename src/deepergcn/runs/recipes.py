@@ -51,6 +51,8 @@ def _aggregator(recipe: Recipe) -> str:
             name, value, learned = "softmax, beta", options.get("beta", 1.0), options.get("learn_beta")
         case "power_mean":
             name, value, learned = "power mean, p", options.get("p", 1.0), options.get("learn_p")
-        case _:
-            return model.aggr or ""
+        case tuple(names):
+            return ", ".join(names)
+        case name:
+            return name or ""
     return f"{name} {value:g}{' learned' if learned or model.network == 'DyResGEN' else ''}"

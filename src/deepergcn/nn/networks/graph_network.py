@@ -203,7 +203,7 @@ class GraphNetwork(nn.Module):
 
     def dynamics(self) -> list[dict[str, float | list[float]]]:
         """The present beta, p, y and s of every layer, as far as it has them."""
-        return [_dynamics(layer.convs) for layer in self._blocks()]
+        return [joint_dynamics(layer.convs) for layer in self._blocks()]
 
     def _blocks(self) -> list[Block | RevBlock]:
         """The layers from the first to the last; tied ones are the same object."""
@@ -309,7 +309,7 @@ def _can_rebuild(layers: nn.Module) -> bool:
     )
 
 
-def _dynamics(convs: Sequence[nn.Module]) -> dict[str, float | list[float]]:
+def joint_dynamics(convs: Sequence[nn.Module]) -> dict[str, float | list[float]]:
     """The values of one convolution, or those of several side by side."""
     found = [conv.dynamics() for conv in convs if isinstance(conv, GENConv)]
     if len(found) < 2:

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from torch import Tensor, nn
-from torch_geometric.data import HeteroData
-from torch_geometric.nn.module_dict import ModuleDict
+from torch_geometric.data import Data, HeteroData
 
 from deepergcn.errors import InputError
 from deepergcn.nn.blocks import check_dropout
 from deepergcn.nn.conv.gen_conv import GENConv, GENConvOptions
 from deepergcn.nn.encoders.nodes import NodeEncoderSpec, build_node_encoder
+from deepergcn.nn.networks.graph_network import joint_dynamics
+from deepergcn.nn.networks.type_dict import TypeDict
 from deepergcn.nn.norm_relu_dropout import norm_relu_dropout
 from deepergcn.nn.norms import NormName, build_norm
 from deepergcn.nn.reset import reset_children
@@ -82,9 +83,9 @@ class HeteroDeeperGCN(nn.Module):
         self.target, self.dropout = target, dropout
         self.node_types, self.edge_types = tuple(node_encoders), tuple(edge_encoders)
         encoders = {name: build_node_encoder(spec, hidden_channels) for name, spec in node_encoders.items()}
-        self.node_encoders = nn.ModuleDict({name: module for name, module in encoders.items() if module is not None})
+        self.node_encoders = TypeDict({name: module for name, module in encoders.items() if module is not None})
         self.convs = nn.ModuleList(
-            ModuleDict(
+            TypeDict(
                 {
                     edge_type: GENConv(hidden_channels, hidden_channels, norm=norm, edge_encoder=spec, **conv)
                     for edge_type, spec in edge_encoders.items()
@@ -93,7 +94,7 @@ class HeteroDeeperGCN(nn.Module):
             for _ in range(num_layers)
         )
         self.norms = nn.ModuleList(
-            nn.ModuleDict({name: build_norm(norm, hidden_channels) or nn.Identity() for name in node_encoders})
+            TypeDict({name: build_norm(norm, hidden_channels) or nn.Identity() for name in node_encoders})
             for _ in range(num_layers)
         )
         self.head = nn.Linear(hidden_channels, head) if isinstance(head, int) else head
@@ -104,14 +105,15 @@ class HeteroDeeperGCN(nn.Module):
 
     def forward(
         self,
-        x: Mapping[str, Tensor] | HeteroData,
+        x: Mapping[str, Tensor] | HeteroData | Data,
         edge_index: Mapping[EdgeType, Tensor] | None = None,
         edge_attr: Mapping[EdgeType, Tensor] | None = None,
     ) -> Tensor:
         """The output [nodes of the target type, outputs].
 
         Args:
-            x: the features of every node type; or a PyG ``HeteroData``, which brings all the rest.
+            x: the features of every node type; or a PyG ``HeteroData``, which brings all the rest, or a ``Data`` with
+                ``x_dict``, ``edge_index_dict`` and ``edge_attr_dict``.
             edge_index: the edges [2, edges] of every edge type.
             edge_attr: the features of the edge types that have an encoder.
         """
@@ -122,13 +124,15 @@ class HeteroDeeperGCN(nn.Module):
 
     def embed(
         self,
-        x: Mapping[str, Tensor] | HeteroData,
+        x: Mapping[str, Tensor] | HeteroData | Data,
         edge_index: Mapping[EdgeType, Tensor] | None = None,
         edge_attr: Mapping[EdgeType, Tensor] | None = None,
     ) -> dict[str, Tensor]:
         """The features [nodes, channels] of every node type before the head."""
         if isinstance(x, HeteroData):
             x, edge_index, edge_attr = x.collect("x"), x.collect("edge_index"), x.collect("edge_attr", True)
+        elif isinstance(x, Data):
+            x, edge_index, edge_attr = x.x_dict, x.edge_index_dict, x.edge_attr_dict
         edge_index, edge_attr = edge_index or {}, edge_attr or {}
         for name, given, expected in (("x", x, self.node_types), ("edge_index", edge_index, self.edge_types)):
             missing = next((one for one in expected if one not in given), None)
@@ -148,12 +152,15 @@ class HeteroDeeperGCN(nn.Module):
             h = h | total
         return self._activate(len(self.convs) - 1, h)
 
+    def dynamics(self) -> list[dict[str, float | list[float]]]:
+        """The present beta, p, y and s of every layer, those of its edge types side by side."""
+        return [joint_dynamics([*layer.children()]) for layer in self.convs]
+
     def _encode(self, name: str, x: Tensor) -> Tensor:
         return self.node_encoders[name](x) if name in self.node_encoders else x
 
     def _activate(self, i: int, h: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        norms = self.norms[i]
-        assert isinstance(norms, nn.ModuleDict)
+        norms: Any = self.norms[i]  # by node type
         return {name: norm_relu_dropout(norms[name], value, self.dropout, self.training) for name, value in h.items()}
 
 
