@@ -1,13 +1,16 @@
 """Modules by the type of nodes or edges, whatever a type is called."""
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from torch import nn
 
 TypeKey = str | tuple[str, str, str]
 """The type of nodes, or of edges: source, relation, target."""
 
-_ESCAPED = {"%": "%25", ".": "%2E", ",": "%2C"}
+K = TypeVar("K", str, tuple[str, str, str])
+
+_ESCAPED = str.maketrans({"%": "%25", ".": "%2E", ",": "%2C"})
 
 
 class TypeDict(nn.Module):
@@ -17,13 +20,13 @@ class TypeDict(nn.Module):
     not allow, a comma and a percent sign are written as in URLs, so that different types never share a module.
     """
 
-    def __init__(self, modules: Mapping[TypeKey, nn.Module] | Mapping[str, nn.Module]) -> None:
+    def __init__(self, modules: Mapping[K, nn.Module]) -> None:
         super().__init__()
         for key, module in modules.items():
             self.add_module(_name(key), module)
 
     def __getitem__(self, key: TypeKey) -> nn.Module:
-        return self._modules[_name(key)]  # type: ignore[return-value]  # every one that was added is a module
+        return self._modules[_name(key)]  # type: ignore[return-value]
 
     def __contains__(self, key: TypeKey) -> bool:
         return _name(key) in self._modules
@@ -34,4 +37,4 @@ class TypeDict(nn.Module):
 
 def _name(key: TypeKey) -> str:
     parts = (key,) if isinstance(key, str) else key
-    return f"<{','.join(part.translate(str.maketrans(_ESCAPED)) for part in parts)}>"
+    return f"<{','.join(part.translate(_ESCAPED) for part in parts)}>"
