@@ -20,7 +20,7 @@ AGGREGATORS: list[dict[str, Any]] = [
     {"aggr": "softmax", "learn_beta": True, "beta": 0.5, "y": 0.3, "learn_y": True},
     {"aggr": "softmax", "beta": 0.5, "semi_gradient": True},
     {"aggr": "power_mean", "learn_p": True, "p": 2.0, "learn_y": True, "msg_norm": True},
-    {"aggr": "sum", "msg_norm": True},
+    {"aggr": "sum", "msg_norm": True, "root_weight": True},
     {"aggr": "mean", "norm": "instance"},
     {"aggr": "max", "mlp_layers": 1},
     {"aggr": "min", "mlp_layers": 3, "bias": False},
@@ -64,6 +64,17 @@ def test_with_msg_norm_the_message_is_scaled_to_the_vertex(case: Case) -> None:
     m = reference.mean(case.x, case.adjacency, case.edge)
     scaled = target.norm(dim=1, keepdim=True) * nn.functional.normalize(m, dim=1)
     assert_close(conv((case.x, target), case.edge_index, case.edge), conv.mlp(target + scaled))
+
+
+@given(case=cases())
+def test_with_a_root_weight_the_vertex_passes_the_mlp_by(case: Case) -> None:
+    conv = make(case.channels, aggr="mean", root_weight=True)
+    target = torch.full((case.num_targets, case.channels), 2.0, dtype=torch.float64)
+    m = reference.mean(case.x, case.adjacency, case.edge)
+    assert conv.root is not None
+    expected = conv.mlp(m) + target @ conv.root.weight.T
+    assert_close(conv((case.x, target), case.edge_index, case.edge), expected)
+    assert_close(conv((case.x, None), case.edge_index, case.edge, (len(case.x), case.num_targets)), conv.mlp(m))
 
 
 @pytest.mark.parametrize(

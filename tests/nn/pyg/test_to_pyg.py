@@ -101,6 +101,7 @@ def test_aggregations_by_index() -> None:
     ("ours", "message"),
     [
         (GENConv(8, 8, y=1.0), r"GENConv: degree scaling \(y\) has no equal in PyG"),
+        (GENConv(8, 8, root_weight=True), r"GENConv: a root weight \(root_weight=True\) has no equal in PyG"),
         (GENConv(8, 8, learn_y=True), r"GENConv: degree scaling \(y\) has no equal in PyG"),
         (GENConv(8, 8, aggr="power_mean", p=-1.0), "GENConv: PyG's power mean of no messages is infinite for p <= 0"),
         (GENConv(8, 8, edge_encoder=(3, 2)), "GENConv: PyG has no edge encoder like CategoricalEncoder"),

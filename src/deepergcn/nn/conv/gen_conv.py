@@ -40,6 +40,7 @@ class GENConvOptions(TypedDict, total=False):
     expansion: int
     bias: bool
     eps: float
+    root_weight: bool
 
 
 class GENConv(MessagePassing):
@@ -47,7 +48,8 @@ class GENConv(MessagePassing):
 
         m_vu = ReLU(h_u + h_e) + eps                        for every edge u -> v
         m_v  = |N(v)|^y AGG({m_vu : u in N(v)})             AGG one of the aggregators, 0 for an empty N(v)
-        h_v' = MLP(h_v + m_v)                               or MLP(h_v + s |h_v| m_v / |m_v|) with MsgNorm
+        h_v' = MLP(h_v + m_v)                               or MLP(h_v + s |h_v| m_v / |m_v|) with MsgNorm,
+                                                            or MLP(m_v) + W h_v with a root weight
 
     No tensor of the size [edges, channels] is made, unless something asks for the messages themselves: an explainer
     of PyTorch Geometric, a hook on a step of message passing, or a subclass with its own ``message`` or ``aggregate``.
@@ -71,6 +73,8 @@ class GENConv(MessagePassing):
         edge_encoder: how raw edge features become the edge term: their width (a Linear layer), the sizes of their
             categories (embedding tables), an :class:`EdgeEncoder`, or None where they have ``out_channels`` channels.
         eps: the small constant that keeps messages positive.
+        root_weight: give a vertex a weight of its own, MLP(m_v) + W h_v, instead of adding it to what it hears. Not in
+            the paper; it lets a vertex tell itself from its neighbours, as GraphSAGE and tuned GCNs do.
 
     Shapes:
         x: [nodes, in_channels], or a pair ([sources, ...], [targets, ...]); with None for the targets, whose number is
@@ -101,6 +105,7 @@ class GENConv(MessagePassing):
         bias: bool = True,
         edge_encoder: EdgeEncoderSpec = None,
         eps: float = 1e-7,
+        root_weight: bool = False,
     ) -> None:
         super().__init__(aggr=None)
         sources, targets = (in_channels, in_channels) if isinstance(in_channels, int) else in_channels
@@ -137,6 +142,7 @@ class GENConv(MessagePassing):
         self.message_projection = linear(count * out_channels, out_channels, bias) if count > 1 else None
         self.msg_norm = MessageNorm(learn_s) if msg_norm else None
         self.mlp = _mlp(out_channels, mlp_layers, expansion, norm, bias)
+        self.root = nn.Linear(out_channels, out_channels, bias=False) if root_weight else None
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew, from the same distributions as at construction."""
@@ -162,7 +168,12 @@ class GENConv(MessagePassing):
             if target is None:
                 raise InputError("x: expected features of the targets, since MsgNorm scales messages by them, got None")
             m = self.msg_norm(target, m)
-        out: Tensor = self.mlp(m if target is None else target + m)
+        if target is None:
+            out: Tensor = self.mlp(m)
+        elif self.root is None:
+            out = self.mlp(target + m)
+        else:
+            out = self.mlp(m) + self.root(target)
         return out
 
     def _aggregated(self, source: Tensor, adjacency: Adjacency, edge: EdgeTerm | Tensor | None) -> Tensor:

@@ -25,8 +25,8 @@ def to_pyg(module: nn.Module) -> nn.Module:
     Converted, wherever in a model they stand: :class:`GENConv`, the blocks (to ``DeepGCNLayer``), :class:`MessageNorm`
     and the aggregations that :func:`from_pyg` makes. Results and gradients are the same, and ``from_pyg`` leads back;
     PyG's power mean is made with clamps that never bite. Refused, since PyG cannot express it: degree scaling (y), a
-    power mean with p <= 0, edge encoders of categories, MsgNorm by projected features, reversible blocks and
-    whole networks.
+    power mean with p <= 0, edge encoders of categories, MsgNorm by projected features, root weights, reversible
+    blocks and whole networks.
     """
     for path, part in module.named_modules():
         name = path or type(part).__name__
@@ -44,6 +44,8 @@ def _gen_conv(ours: GENConv, path: str, replace: Replacement) -> nn.Module:
     check_widths(ours, path)
     if ours.edge_encoder is not None and type(ours.edge_encoder) is not AffineEncoder:
         raise InputError(f"{path}: PyG has no edge encoder like {type(ours.edge_encoder).__name__}")
+    if ours.root is not None:
+        raise InputError(f"{path}: a root weight (root_weight=True) has no equal in PyG's GENConv")
     if ours.msg_norm is not None and ours.target_projection is not None:
         raise InputError(f"{path}: MsgNorm by projected features has no equal in PyG")
     linears = [m for m in ours.mlp if isinstance(m, nn.Linear)]
