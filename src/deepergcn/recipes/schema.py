@@ -170,10 +170,23 @@ class LossSection(Section):
     """The loss follows from the task.
 
     Attributes:
+        name: ``auto``, the loss of the task: cross entropy or squared error; or ``auc-margin``, for binary labels (Yuan
+            et al., Large-scale Robust Deep AUC Maximization, 2021).
+        margin: the margin of ``auc-margin``.
+        label_smoothing: the share of a label's probability that is spread over all classes (Szegedy et al., 2016).
         balance: weight classes inversely to their frequency in the train part.
     """
 
+    name: Literal["auto", "auc-margin"] = "auto"
+    margin: Positive = 1.0
+    label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
     balance: bool = False
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "LossSection":
+        if self.name == "auc-margin" and self.balance:
+            raise ValueError("balance: expected false with auc-margin, which weighs both classes alike")
+        return self
 
 
 class TrainingSection(Section):
@@ -186,6 +199,11 @@ class TrainingSection(Section):
         partitioning: how the parts are drawn.
         patience: the number of evaluations without a better validation score after which training stops.
         precision: of the computation; the weights are float32 always.
+        average: the decay of a moving average of the weights, such as 0.999, with which the network is evaluated and
+            saved (Izmailov et al., Averaging Weights Leads to Wider Optima, 2018).
+        flag_ascents: the number of adversarial perturbations of the node embeddings in a step; 0 is none, 3 is usual
+            (FLAG; Kong et al., Robust Optimization as Data Augmentation for Large-scale Graphs, 2022).
+        flag_step: the size of a step of the perturbation.
     """
 
     epochs: Count
@@ -194,6 +212,9 @@ class TrainingSection(Section):
     partitioning: Literal["random", "metis"] = "random"
     patience: Count | None = None
     precision: Literal["32", "bf16"] = "32"
+    average: Annotated[float, Field(gt=0, lt=1)] | None = None
+    flag_ascents: Annotated[int, Field(ge=0, le=100)] = 0
+    flag_step: Positive = 0.01
 
     @field_validator("precision", mode="before")
     @classmethod
@@ -210,6 +231,7 @@ class EvaluationSection(Section):
         partitions: the number of parts of the graph in a task on nodes; 1 is the full graph.
         draws: the number of draws of the partitions over which outputs are averaged.
         train: whether to score graphs of the train part too.
+        smoothing: the number of evaluations over whose validation scores the mean is taken to choose the best epoch.
     """
 
     every: Count = 1
@@ -217,6 +239,7 @@ class EvaluationSection(Section):
     partitions: Count = 1
     draws: Count = 1
     train: bool = False
+    smoothing: Count = 1
 
 
 class Published(Section):

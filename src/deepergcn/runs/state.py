@@ -26,7 +26,10 @@ _log = logging.getLogger(__name__)
 
 
 class Scores(BaseModel):
-    """The scores and losses of one epoch; None where there is nothing to score, NaN or infinite where they are."""
+    """The scores and losses of one epoch; None where there is nothing to score, NaN or infinite where they are.
+
+    ``smoothed_score`` is the mean of the last validation scores, where more than one of them choose the best epoch.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
 
@@ -36,6 +39,12 @@ class Scores(BaseModel):
     test_score: float | None
     valid_loss: float | None
     test_loss: float | None
+    smoothed_score: float | None = None
+
+    @property
+    def deciding_score(self) -> float | None:
+        """The score that says which epoch is the best."""
+        return self.valid_score if self.smoothed_score is None else self.smoothed_score
 
 
 class Progress(BaseModel):
@@ -50,6 +59,7 @@ class Progress(BaseModel):
         total_seconds: spent on the epochs before.
         best: the best epoch so far.
         since_best: the number of evaluations since it.
+        recent: the last validation scores, where several choose the best epoch.
     """
 
     model_config = ConfigDict(extra="forbid", ser_json_inf_nan="strings")
@@ -62,11 +72,20 @@ class Progress(BaseModel):
     total_seconds: float = 0.0
     best: Scores | None = None
     since_best: int = 0
+    recent: tuple[float | None, ...] = ()
 
 
-def save_state(folder: Path, progress: Progress, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-    """Write the state, then remove all but the last :data:`KEPT`."""
+def save_state(
+    folder: Path,
+    progress: Progress,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    average: nn.Module | None = None,
+) -> None:
+    """Write the state, then remove all but the last :data:`KEPT`; ``average`` is that of the weights."""
     tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
+    if average is not None:
+        tensors |= {f"average.{name}": tensor for name, tensor in average.state_dict().items()}
     for index, values in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{key}": torch.as_tensor(value) for key, value in values.items()}
     text = progress.model_dump_json()
@@ -81,13 +100,15 @@ def checksums(progress: str, tensors: Mapping[str, Tensor]) -> dict[str, int]:
     return {name: _checksum(tensor) for name, tensor in tensors.items()} | {_PROGRESS: zlib.crc32(progress.encode())}
 
 
-def resume_state(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
-    """Bring model and optimizer to the last state of the run in ``folder``; a new run has none and starts at zero.
+def resume_state(
+    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, average: nn.Module | None = None
+) -> Progress:
+    """Bring model, optimizer and average to the last state of the run in ``folder``; a new run starts at zero.
 
     A run that has results but no state that can be read is an error: to start at zero would overwrite them.
     """
     states = folder / "state"
-    progress = load_state(states, model, optimizer)
+    progress = load_state(states, model, optimizer, average)
     if progress is not None:
         return progress
     results = [folder / name for name in ("metrics.csv", "model.safetensors", "summary.json")]
@@ -100,15 +121,17 @@ def resume_state(folder: Path, model: nn.Module, optimizer: torch.optim.Optimize
     return Progress()
 
 
-def load_state(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress | None:
-    """Bring model and optimizer to the newest state that is whole; None where there is none."""
+def load_state(
+    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, average: nn.Module | None = None
+) -> Progress | None:
+    """Bring model, optimizer and average to the newest state that is whole; None where there is none."""
     for path in _states(folder):
         try:
             progress, tensors = _read(path)
         except (SafetensorError, OSError, ValueError, KeyError, RecursionError) as error:
             _log.warning("%s: is damaged, the state before it is taken (%s)", path, error)
             continue
-        _restore(path, tensors, model, optimizer)
+        _restore(path, tensors, model, optimizer, average)
         return progress
     return None
 
@@ -135,14 +158,25 @@ def _read(path: Path) -> tuple[Progress, dict[str, Tensor]]:
     return progress, tensors
 
 
-def _restore(path: Path, tensors: Mapping[str, Tensor], model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-    weights = {name.removeprefix("model."): value for name, value in tensors.items() if name.startswith("model.")}
+def _restore(
+    path: Path,
+    tensors: Mapping[str, Tensor],
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    average: nn.Module | None,
+) -> None:
     try:
         moments = _moments(tensors, optimizer)
-        model.load_state_dict(weights)
+        model.load_state_dict(_of(tensors, "model."))
+        if average is not None:
+            average.load_state_dict(_of(tensors, "average."))
         optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
     except (RuntimeError, ValueError, KeyError) as error:
         raise InputError(f"{path}: is not a state of this recipe ({error})") from error
+
+
+def _of(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
 
 
 def _moments(tensors: Mapping[str, Tensor], optimizer: torch.optim.Optimizer) -> dict[int, dict[str, Tensor]]:

@@ -11,6 +11,7 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from deepergcn.data.batching.batch import GraphBatch
 from deepergcn.data.dataset import Dataset
+from deepergcn.errors import InputError
 from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.runs.callbacks import Callback
 from deepergcn.runs.log import RunLog
@@ -18,9 +19,11 @@ from deepergcn.runs.model_file import TrainedModel, save_model
 from deepergcn.runs.network import Rescale
 from deepergcn.runs.run import Run, Summary
 from deepergcn.runs.state import Progress, Scores, resume_state, save_state
+from deepergcn.training.average import weight_average
 from deepergcn.training.evaluation import Evaluation
 from deepergcn.training.finite import check_finite, check_gradient, explained
-from deepergcn.training.losses import balanced_weight, make_loss, present_labels
+from deepergcn.training.flag import flag_step
+from deepergcn.training.losses import LossFunction, balanced_weight, make_loss, present_labels
 from deepergcn.training.metrics import make_metric
 from deepergcn.training.optimizer import learning_rate, make_optimizer
 from deepergcn.training.seeds import seed_torch
@@ -49,15 +52,17 @@ class Loop:
         rank, world = fabric.global_rank, fabric.world_size
         self.train_targets = dataset.y[dataset.split["train"]]
         self._fit_scale()
-        self.loss = make_loss(dataset.task, self._loss_weight())
+        self.loss = self._make_loss()
         self.higher_is_better = make_metric(dataset.task).higher_is_better
         self.source = training_batches(dataset, self.recipe.training, self.seed, rank, world)
         parts = _evaluated_parts(dataset, self.recipe.evaluation.train)
         self.evaluation = Evaluation(dataset, self.recipe, self.seed, parts, rank, world)
         self.optimizer = make_optimizer(model, self.recipe.optimizer)
         self.wrapped, self.stepper = fabric.setup(model, self.optimizer)
-        # After setup, which moves the model: the moments of the optimizer go where the parameters are.
-        self.progress = resume_state(run.path, model, self.optimizer)
+        # After setup, which moves the model: average and moments of the optimizer go where the parameters are.
+        decay = self.recipe.training.average
+        self.average = None if decay is None else weight_average(model, decay)
+        self.progress = resume_state(run.path, model, self.optimizer, self.average)
         self.log = RunLog(run.path, self.progress.epoch)
 
     def fit(self) -> Summary:
@@ -83,20 +88,25 @@ class Loop:
             self._leave_if_asked()
         scores = self._evaluate(epoch)
         self._leave_if_asked()
+        recent = progress.recent
+        if scores is not None and self.recipe.evaluation.smoothing > 1:
+            recent = (*recent, scores.valid_score)[-self.recipe.evaluation.smoothing :]
+            scores = scores.model_copy(update={"smoothed_score": _mean(recent)})
         better = scores is not None and self._is_better(scores)
         if self.fabric.is_global_zero:
             if better:
-                save_model(self.run.model_file, TrainedModel(self.model, self.recipe, self.run.info, epoch))
+                save_model(self.run.model_file, TrainedModel(self.evaluated, self.recipe, self.run.info, epoch))
             seconds = time.perf_counter() - started
             rate = self._learning_rate(epoch, len(self.source) - 1)
             row, layers = self.log.write(
-                epoch, progress.loss_sum / max(progress.loss_count, 1), scores, rate, seconds, self.model
+                epoch, progress.loss_sum / max(progress.loss_count, 1), scores, rate, seconds, self.evaluated
             )
         self.progress = Progress(
             epoch=epoch,
             total_seconds=progress.total_seconds + time.perf_counter() - started,
             best=scores if better else progress.best,
             since_best=0 if better else progress.since_best + (scores is not None),
+            recent=recent,
         )
         if self.fabric.is_global_zero:
             self._save_state()
@@ -114,17 +124,42 @@ class Loop:
         sum_of_losses = 0.0
         for number, (batch, count) in enumerate(zip(batches, counts, strict=True), start=1):
             data = batch.to(self.fabric.device)
-            with self.fabric.no_backward_sync(self.wrapped, enabled=number < len(batches)):
+            # The gradients of processes are averaged: the share of each label is 1 / total of the sum.
+            share = count * self.fabric.world_size / total
+            loss = self._backward(data, share, place, last=number == len(batches))
+            sum_of_losses += float(loss) * count
+        self._clip(place)
+        self.stepper.step()
+        if self.average is not None:
+            self.average.update_parameters(self.model)
+        return self._over_processes(sum_of_losses) / total, total
+
+    def _backward(self, data: GraphBatch, share: float, place: str, last: bool) -> Tensor:
+        """The loss of a batch; its gradient, times ``share``, is added to the weights'."""
+        ascents = self.recipe.training.flag_ascents
+
+        def descend(ascent: int) -> Tensor:
+            exchange = last and ascent == max(ascents, 1) - 1
+            with self.fabric.no_backward_sync(self.wrapped, enabled=not exchange):
                 with explained(self.model, place):
                     outputs, targets = labelled(data, self.wrapped(data))
                 loss = self.loss(outputs.float(), targets)
                 check_finite(self.model, data, loss, place)
-                # The gradients of processes are averaged: the share of each label is 1 / total of the sum.
-                self.fabric.backward(loss * (count * self.fabric.world_size / total))
-            sum_of_losses += float(loss.detach()) * count
-        self._clip(place)
-        self.stepper.step()
-        return self._over_processes(sum_of_losses) / total, total
+                self.fabric.backward(loss * (share / max(ascents, 1)))
+            return loss.detach()
+
+        if not ascents:
+            return descend(0)
+        return flag_step(self.model, data.num_nodes, ascents, self.recipe.training.flag_step, descend)
+
+    @property
+    def evaluated(self) -> GraphNetwork:
+        """The network that is evaluated and saved: with the average of the weights, where there is one."""
+        if self.average is None:
+            return self.model
+        averaged = self.average.module
+        assert isinstance(averaged, GraphNetwork)
+        return averaged
 
     def _learning_rate(self, epoch: int, step: int) -> float:
         passed = epoch - 1 + step / len(self.source)
@@ -140,9 +175,9 @@ class Loop:
     def _evaluate(self, epoch: int) -> Scores | None:
         if epoch % self.recipe.evaluation.every and epoch < self.recipe.training.epochs:
             return None
-        self.model.eval()
+        network = self.evaluated.eval()
         with self.fabric.autocast():
-            outputs = self.evaluation.outputs(self.model, device=self.fabric.device)
+            outputs = self.evaluation.outputs(network, device=self.fabric.device)
         return self.evaluation.scores(outputs, epoch, self.loss)
 
     def _is_better(self, new: Scores) -> bool:
@@ -155,9 +190,10 @@ class Loop:
             return True
         if not (_is_finite(new) and _is_finite(old)):
             return _is_finite(new)
-        if new.valid_score is None or old.valid_score is None or new.valid_score == old.valid_score:
+        now, before = new.deciding_score, old.deciding_score
+        if now is None or before is None or now == before:
             return new.valid_loss < old.valid_loss
-        return (new.valid_score > old.valid_score) == self.higher_is_better
+        return (now > before) == self.higher_is_better
 
     def _out_of_patience(self) -> bool:
         patience = self.recipe.training.patience
@@ -172,7 +208,7 @@ class Loop:
 
     def _save_state(self) -> None:
         if self.fabric.is_global_zero:
-            save_state(self.run.path / "state", self.progress, self.model, self.optimizer)
+            save_state(self.run.path / "state", self.progress, self.model, self.optimizer, self.average)
 
     def _over_processes(self, value: float, operation: ReduceOp.RedOpType = ReduceOp.SUM) -> float:
         if self.fabric.world_size == 1:
@@ -185,6 +221,16 @@ class Loop:
         for module in self.model.modules():
             if isinstance(module, Rescale):
                 module.fit(self.train_targets)
+
+    def _make_loss(self) -> LossFunction:
+        section = self.recipe.loss
+        margin = section.margin if section.name == "auc-margin" else None
+        if margin is not None and (self.fabric.world_size > 1 or self.recipe.training.batch_size == 1):
+            raise InputError(
+                "loss.name: auc-margin compares the labels of one batch; expected one process and "
+                "training.batch_size above 1"
+            )
+        return make_loss(self.dataset.task, self._loss_weight(), label_smoothing=section.label_smoothing, margin=margin)
 
     def _loss_weight(self) -> Tensor | None:
         regression = self.dataset.task.kind == "regression"
@@ -208,8 +254,14 @@ class Loop:
         )
 
 
+def _mean(scores: tuple[float | None, ...]) -> float | None:
+    """The mean of scores; None where one of them is missing."""
+    known = [score for score in scores if score is not None]
+    return sum(known) / len(known) if known and len(known) == len(scores) else None
+
+
 def _is_finite(scores: Scores) -> bool:
-    return all(value is None or math.isfinite(value) for value in (scores.valid_loss, scores.valid_score))
+    return all(value is None or math.isfinite(value) for value in (scores.valid_loss, scores.deciding_score))
 
 
 def _evaluated_parts(dataset: Dataset, train: bool) -> tuple[str, ...]:

@@ -13,7 +13,9 @@ LossFunction = Callable[[Tensor, Tensor], Tensor]
 """From outputs [items, outputs] and targets, as a dataset holds them, to a scalar."""
 
 
-def make_loss(task: Task, weight: Tensor | None = None) -> LossFunction:
+def make_loss(
+    task: Task, weight: Tensor | None = None, *, label_smoothing: float = 0.0, margin: float | None = None
+) -> LossFunction:
     r"""The loss of the task: the mean over the labels that are there,
 
     .. math:: \frac{1}{|\{(i, t): y_{it} \text{ known}\}|} \sum_{y_{it} \text{ known}} w_{it}\, \ell(o_{it}, y_{it})
@@ -27,7 +29,14 @@ def make_loss(task: Task, weight: Tensor | None = None) -> LossFunction:
         weight: [outputs], or nothing for 1 throughout: the weight of each class of a multi-class task, of the positive
             class of each label (the negative one has 1), or of each number of a regression;
             :func:`balanced_weight` gives one.
+        label_smoothing: the share of every label's probability that is spread evenly over all classes (Szegedy et al.,
+            2016); for binary labels 1 becomes ``1 - label_smoothing / 2``.
+        margin: use :func:`auc_margin` with this margin in place of the binary cross entropy.
     """
+    if margin is not None and task.loss != "bce":
+        raise InputError(f"loss.name: expected auto for a {task.kind} task; auc-margin is for binary labels")
+    if label_smoothing and (task.kind == "regression" or margin is not None):
+        raise InputError("loss.label_smoothing: expected 0, since this loss has no classes to spread a label over")
     if weight is not None and (weight.shape != (task.outputs,) or not bool((weight > 0).all())):
         raise InputError(f"loss weight has shape {list(weight.shape)}; expected {task.outputs} numbers above 0")
 
@@ -36,9 +45,15 @@ def make_loss(task: Task, weight: Tensor | None = None) -> LossFunction:
         present = present_labels(targets)
         w = None if weight is None else weight.to(outputs)
         if task.kind == "multi-class":
-            total = F.cross_entropy(outputs, targets, weight=w, ignore_index=-1, reduction="sum")
+            total = F.cross_entropy(
+                outputs, targets, weight=w, ignore_index=-1, reduction="sum", label_smoothing=label_smoothing
+            )
+        elif margin is not None:
+            return auc_margin(outputs, targets, margin)
         else:
             known = targets.nan_to_num(0.0).to(outputs)
+            if label_smoothing:
+                known = known * (1 - label_smoothing) + label_smoothing / 2
             if task.loss == "bce":
                 each = F.binary_cross_entropy_with_logits(outputs, known, pos_weight=w, reduction="none")
             else:
@@ -47,6 +62,25 @@ def make_loss(task: Task, weight: Tensor | None = None) -> LossFunction:
         return total / present.sum().clamp(min=1)
 
     return loss
+
+
+def auc_margin(outputs: Tensor, targets: Tensor, margin: float) -> Tensor:
+    r"""The AUC-margin loss of the scores :math:`s = \sigma(o)`, averaged over the labels of the task,
+
+    .. math:: \mathrm{Var}_+[s] + \mathrm{Var}_-[s] + \max(0, \text{margin} + \mathrm{E}_-[s] - \mathrm{E}_+[s])^2
+
+    which is the min-max problem of *Yuan et al., Large-scale Robust Deep AUC Maximization*, 2021, solved for its inner
+    variables on the batch at hand. A label whose positive or negative class is missing there has no last term.
+    """
+    scores = outputs.sigmoid()
+    terms = []
+    for label in range(outputs.shape[1]):
+        positive, negative = (scores[targets[:, label] == value, label] for value in (1, 0))
+        spread = sum(part.var(correction=0) for part in (positive, negative) if len(part))
+        if len(positive) and len(negative):
+            spread = spread + (margin + negative.mean() - positive.mean()).clamp(min=0).square()
+        terms.append(spread + 0.0 * scores[:, label].sum())
+    return torch.stack(terms).mean()
 
 
 def balanced_weight(task: Task, targets: Tensor) -> Tensor:

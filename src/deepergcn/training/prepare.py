@@ -17,6 +17,7 @@ from deepergcn.runs.log import RunLog
 from deepergcn.runs.network import build_model, count_parameters, dataset_inputs
 from deepergcn.runs.run import FORMAT, Run, RunInfo
 from deepergcn.runs.state import resume_state
+from deepergcn.training.average import weight_average
 from deepergcn.training.optimizer import make_optimizer
 from deepergcn.training.steps import check_steps
 
@@ -121,7 +122,9 @@ def _resume(plan: Plan, run: Run, processes: int) -> Dataset:
 def _check_state(folder: Path, recipe: Recipe, info: RunInfo) -> None:
     """Check that the run can be resumed, before its recipe is changed."""
     model = build_model(recipe, info.inputs)
-    progress = resume_state(folder, model, make_optimizer(model, recipe.optimizer))
+    decay = recipe.training.average
+    average = None if decay is None else weight_average(model, decay)
+    progress = resume_state(folder, model, make_optimizer(model, recipe.optimizer), average)
     RunLog(folder, progress.epoch)
 
 
