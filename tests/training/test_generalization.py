@@ -97,14 +97,15 @@ def test_flag_perturbs_within_its_bound_and_averages_the_gradients() -> None:
     torch.manual_seed(0)
     model = DeeperGCN(4, 1, hidden_channels=8, num_layers=2, norm=None).double()
     x, edges = torch.randn(6, 4, dtype=torch.float64), torch.randint(6, (2, 20))
-    assert model.node_encoder is not None
-    clean = model.node_encoder(x).detach()
+    encoder = model.node_encoder
+    assert encoder is not None
+    clean = encoder(x).detach()
     perturbed: list[Tensor] = []
     losses: list[Tensor] = []
 
     def descend(ascent: int) -> Tensor:
-        handle = model.node_encoder.register_forward_hook(lambda *call: perturbed.append(call[2].detach()))
-        loss = model(x, edges).square().sum()
+        handle = encoder.register_forward_hook(lambda *call: perturbed.append(call[2].detach()))
+        loss: Tensor = model(x, edges).square().sum()
         handle.remove()
         (loss / 3).backward()
         losses.append(loss.detach())
@@ -118,12 +119,11 @@ def test_flag_perturbs_within_its_bound_and_averages_the_gradients() -> None:
     assert losses[0] < losses[1] < losses[2]
     found = [parameter.grad for parameter in model.layers.parameters()]
     model.zero_grad()
-    encoder, model.node_encoder = model.node_encoder, None
+    model.node_encoder = None
     (sum(model(h, edges).square().sum() for h in perturbed) / 3).backward()
     assert_close(found, [parameter.grad for parameter in model.layers.parameters()])
     with pytest.raises(InputError, match=r"training\.flag_ascents: expected 0"):
         flag_step(model, 6, 3, 1e-3, descend)
-    model.node_encoder = encoder
 
 
 def test_label_smoothing_is_torchs_for_classes_and_pulls_binary_labels_to_a_half() -> None:
