@@ -15,6 +15,7 @@ from deepergcn.cli.commands.recipes import recipes
 from deepergcn.cli.commands.report import report
 from deepergcn.cli.commands.reproduce import reproduce
 from deepergcn.cli.commands.train import train
+from deepergcn.cli.commands.tune import tune
 from deepergcn.cli.terminal import prepare_streams, say
 from deepergcn.errors import InputError
 from deepergcn.user_cache import lend_folder
@@ -30,7 +31,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.add_typer(datasets.app, name="datasets")
-for command in (train, recipes, evaluate, predict, embed, reproduce, report, card, convert, export):
+for command in (train, tune, recipes, evaluate, predict, embed, reproduce, report, card, convert, export):
     app.command()(command)
 
 

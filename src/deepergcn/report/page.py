@@ -18,6 +18,7 @@ from deepergcn.report.study import CellRun, StudyTable, read_study
 from deepergcn.report.study_charts import study_charts
 from deepergcn.report.svg import draw
 from deepergcn.report.tables import Score, ScoreTable, column_groups, score_table
+from deepergcn.report.tuning import TuningPage
 from deepergcn.runs.run import Run
 from deepergcn.version import __version__
 
@@ -141,7 +142,7 @@ def run_page(folder: Path, outcomes: Outcomes | None = None) -> RunPage:
     )
 
 
-def render(pages: Sequence[StudyPage | RunPage]) -> str:
+def render(pages: Sequence[StudyPage | RunPage | TuningPage]) -> str:
     """The pages as one HTML text that needs no other file."""
     environment = Environment(loader=FunctionLoader(_template), autoescape=True, undefined=StrictUndefined)
     environment.filters["shaded"] = _shaded

@@ -25,6 +25,11 @@ def load_data(recipe: Recipe, loaded: LoadedData | None = None) -> Dataset:
     return transformed(_read(recipe.data), recipe)
 
 
+def read_data(section: DataSection) -> LoadedData:
+    """Read the dataset that a section names once, for several runs."""
+    return LoadedData(section, _read(section))
+
+
 def transformed(dataset: Dataset, recipe: Recipe) -> Dataset:
     """The dataset after the transforms of the recipe, without edge features where its network takes none."""
     dataset = apply_transforms(dataset, recipe.data.transforms)

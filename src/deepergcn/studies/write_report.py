@@ -13,6 +13,7 @@ from deepergcn.report.page import RunPage, StudyPage, render, run_page, study_pa
 from deepergcn.report.results import add_results, collect
 from deepergcn.report.study import is_study
 from deepergcn.report.tables import latex, markdown, table_csv
+from deepergcn.report.tuning import TuningPage, is_tuning, tuning_page
 
 _log = logging.getLogger(__name__)
 
@@ -51,11 +52,16 @@ def write_report(
     return written
 
 
-def _page(folder: Path, predictions: bool) -> StudyPage | RunPage:
+def _page(folder: Path, predictions: bool) -> StudyPage | RunPage | TuningPage:
     if is_study(folder):
         return study_page(folder)
+    if is_tuning(folder):
+        return tuning_page(folder)
     if not (folder / "run.json").is_file():
-        raise InputError(f"{folder}: holds neither a run nor a study; expected what train or reproduce has written")
+        raise InputError(
+            f"{folder}: holds neither a run nor a study nor a search; "
+            "expected what train, reproduce or tune has written"
+        )
     return run_page(folder, _outcomes(folder) if predictions else None)
 
 
@@ -68,7 +74,7 @@ def _outcomes(folder: Path) -> Outcomes | None:
         return None
 
 
-def _export(page: StudyPage | RunPage, folder: Path) -> list[Path]:
+def _export(page: StudyPage | RunPage | TuningPage, folder: Path) -> list[Path]:
     written = []
     for number, chart in enumerate(page.drawn, start=1):
         written += write_figure(chart, folder / f"{page.anchor}-{number}")

@@ -68,7 +68,7 @@ def train(
     A run that is stopped by SIGTERM or SIGINT saves its state and raises :class:`Interrupted`.
     """
     callback = Callbacks((*callbacks, TensorBoard()) if tensorboard else callbacks)
-    changes = (*_source(data), *settings, *(() if precision is None else (f"training.precision={precision}",)))
+    changes = (*source_setting(data), *settings, *(() if precision is None else (f"training.precision={precision}",)))
     if out is None and under_torchrun():
         raise InputError("--out: expected a run directory, since several processes share it under torchrun")
     if resume:
@@ -137,7 +137,8 @@ def _refuse_several_seeds(folder: Path) -> None:
         raise InputError(f"{folder}: holds the runs of several seeds; expected one of them, or another --out")
 
 
-def _source(data: str | Path | None) -> tuple[str, ...]:
+def source_setting(data: str | Path | None) -> tuple[str, ...]:
+    """The setting of a recipe by which ``--data`` replaces its dataset; none without it."""
     if data is None:
         return ()
     source = str(data) if str(data) in SOURCES else str(Path(data).resolve())

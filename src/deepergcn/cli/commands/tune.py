@@ -1,0 +1,92 @@
+"""``deepergcn tune``: search better settings for a recipe or for your own data."""
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from deepergcn.cli.option_group import with_options
+from deepergcn.cli.own_data_options import OwnDataOptions, read_own_data
+from deepergcn.cli.terminal import say
+from deepergcn.errors import InputError
+
+if TYPE_CHECKING:
+    from deepergcn.report.tuning import TrialRecord, TuningRecord
+
+Text = str | None
+
+
+@with_options("own", OwnDataOptions)
+def tune(
+    recipe: Annotated[
+        Text, typer.Argument(metavar="RECIPE", help="Name or YAML file of a recipe. Default: solubility.")
+    ] = None,
+    data: Annotated[Text, typer.Option("--data", help="Dataset to use instead of the recipe's: name or path.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of every trial.")
+    ] = None,
+    trials: Annotated[
+        int | None, typer.Option("--trials", help="Number of trials in all, those of earlier calls included.", min=1)
+    ] = None,
+    minutes: Annotated[
+        float | None, typer.Option("--minutes", help="Time of this call; the trial under way ends.", min=0)
+    ] = None,
+    space: Annotated[
+        Path | None,
+        typer.Option("--space", help="YAML file of settings: a list of values each, or {low, high, log}."),
+    ] = None,
+    epochs: Annotated[int | None, typer.Option("--epochs", help="Epochs of a trial.", min=1)] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the search and of every trial.", min=0)] = 0,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder of the search. Default: tuning/RECIPE.")] = None,
+    *,
+    own: OwnDataOptions,
+) -> None:
+    """Search better settings on validation scores; call again to go on. The winner is a recipe to train."""
+    if trials is None and minutes is None:
+        raise InputError("tune: expected a budget, --trials or --minutes")
+    read = read_own_data(own)
+    from deepergcn.recipes.load import load_recipe
+    from deepergcn.studies.tuning.space import read_space
+    from deepergcn.studies.tuning.tune import BEST, Tuning
+    from deepergcn.training.signals import Interrupted
+    from deepergcn.training.train import DEFAULT, source_setting
+
+    name, found = (recipe, None) if read is None else (recipe or read[0], read[1])
+    changes = (
+        *source_setting(data),
+        *(found.settings if found else ()),
+        *(settings or ()),
+        *(() if epochs is None else (f"training.epochs={epochs}",)),
+    )
+    resolved = load_recipe(name or DEFAULT, changes)
+    folder = out or Path("tuning") / resolved.name
+    tuning = Tuning(
+        resolved,
+        folder,
+        None if space is None else read_space(space, resolved),
+        seed,
+        None if found is None else found.loaded,
+    )
+    say(f"tuning {', '.join(tuning.space)} of {resolved.name} by validation {tuning.record.metric}, in {folder}")
+    try:
+        record = tuning.search(trials, None if minutes is None else 60 * minutes, _tell)
+    except Interrupted as interrupted:
+        say("stopped; the state is saved, and the same command goes on", err=True)
+        raise typer.Exit(128 + interrupted.number) from None
+    best = record.best()
+    if best is None:
+        raise InputError(f"{folder}: no trial has ended; expected a larger budget")
+    say(f"best {best.folder}: validation {record.metric} {best.score:.4f}, of {len(record.trials)} trials")
+    say(f"page {folder / 'report.html'}")
+    say(f"next {shlex.join(['deepergcn', 'train', str(folder / BEST)])}")
+
+
+def _tell(trial: "TrialRecord", record: "TuningRecord") -> None:
+    score = trial.reason if trial.score is None else f"{record.metric} {trial.score:.4f}"
+    values = "  ".join(f"{key.rpartition('.')[2]}={_short(value)}" for key, value in trial.settings.items())
+    say(f"{trial.folder}  {trial.state}  {score}  {values}")
+
+
+def _short(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,1 @@
+"""Tuning: settings of a recipe searched by Optuna, on validation scores alone."""

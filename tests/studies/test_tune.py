@@ -1,0 +1,181 @@
+"""Tuning: trials are ordinary runs, the search goes on after a kill, and the winner is a recipe."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepergcn.errors import InputError
+from deepergcn.recipes.load import load_recipe
+from deepergcn.recipes.schema import Recipe
+from deepergcn.report.tuning import TrialRecord, TuningRecord, read_tuning
+from deepergcn.runs.callbacks import Callback
+from deepergcn.runs.run import Row, Run
+from deepergcn.runs.state import Progress
+from deepergcn.studies.tuning.space import Choice, Range, default_space, read_space
+from deepergcn.studies.tuning.tune import BEST, Tuning
+from deepergcn.studies.write_report import write_report
+from deepergcn.training.signals import Interrupted
+from tests.training.small import molecule_settings, molecules
+
+SPACE = {
+    "optimizer.lr": Range(low=1e-4, high=1e-2, log=True),
+    "model.hidden_channels": Choice(values=(8, 16)),
+    "training.average": Choice(values=(None, 0.9)),
+}
+
+
+def small(tmp_path: Path) -> Recipe:
+    return load_recipe("solubility", [*molecule_settings(molecules(tmp_path)), "training.epochs=2"])
+
+
+def test_trials_are_runs_and_the_winner_is_a_recipe(tmp_path: Path) -> None:
+    recipe = small(tmp_path)
+    folder = tmp_path / "tuning"
+    told: list[int] = []
+    record = Tuning(recipe, folder, SPACE).search(3, watch=lambda trial, _: told.append(trial.number))
+    assert told == [0, 1, 2]
+    assert record == read_tuning(folder)
+    for trial in record.trials:
+        run = Run.open(folder / trial.folder)
+        summary = run.summary()
+        assert summary is not None
+        assert trial.state == "complete"
+        assert trial.score == summary.valid_score
+        assert run.recipe.optimizer.lr == trial.settings["optimizer.lr"]
+        assert run.recipe.model.hidden_channels == trial.settings["model.hidden_channels"]
+    best = record.best()
+    assert best is not None
+    assert best.score == max(trial.score or 0 for trial in record.trials)
+    winner = load_recipe(folder / BEST)
+    assert winner.name == "solubility-tuned"
+    assert winner.optimizer.lr == best.settings["optimizer.lr"]
+    assert winner.data == Run.open(folder / best.folder).recipe.data
+    page = write_report([folder])[0].read_text()
+    assert best.folder in page
+    assert "best so far" in page
+
+    more = Tuning(recipe, folder, SPACE).search(5)
+    assert more.trials[:3] == record.trials
+    assert len(more.trials) == 5
+    again = Tuning(recipe, tmp_path / "again", SPACE).search(2)
+    assert [trial.settings for trial in again.trials] == [trial.settings for trial in record.trials[:2]]
+    with pytest.raises(InputError, match="holds a search of other settings or another recipe"):
+        Tuning(recipe, folder, {"model.dropout": Range(low=0.0, high=0.5)})
+
+
+class Stop(Callback):
+    """Interrupts the second trial after an epoch, as a signal does."""
+
+    trials = 0
+
+    def on_train_start(self, run: Run, progress: Progress, steps: int) -> None:
+        Stop.trials += 1
+
+    def on_epoch_end(self, metrics: Row, dynamics: Sequence[Row], progress: Progress) -> None:
+        if Stop.trials == 2:
+            raise Interrupted(15, Path("run"), 1, 0)
+
+
+def test_an_interrupted_trial_is_resumed(tmp_path: Path) -> None:
+    recipe, folder = small(tmp_path), tmp_path / "tuning"
+    with pytest.raises(Interrupted):
+        Tuning(recipe, folder, SPACE).search(3, callbacks=lambda: [Stop()])
+    left = read_tuning(folder).trials
+    assert [trial.state for trial in left] == ["complete", "running"]
+    assert len(Run.open(folder / left[1].folder).metrics()) == 1
+    record = Tuning(recipe, folder, SPACE).search(2)
+    assert [trial.folder for trial in record.trials] == [trial.folder for trial in left]
+    assert [trial.state for trial in record.trials] == ["complete", "complete"]
+    assert record.trials[1].settings == left[1].settings
+    assert len(Run.open(folder / left[1].folder).metrics()) == 2
+
+
+def test_a_trial_that_fails_is_named_and_the_others_go_on(tmp_path: Path) -> None:
+    recipe, folder = small(tmp_path), tmp_path / "tuning"
+    space = {"optimizer.lr": Choice(values=(1e-3, 1e30))}
+    record = Tuning(recipe, folder, space).search(6)
+    states = {trial.settings["optimizer.lr"]: trial.state for trial in record.trials}
+    assert states == {1e-3: "complete", 1e30: "failed"}
+    assert all("finite" in trial.reason for trial in record.trials if trial.state == "failed")
+    with pytest.raises(InputError, match="the first 5 trials have failed; the last:"):
+        Tuning(recipe, tmp_path / "other", {"optimizer.lr": Choice(values=(1e30, 2e30))}).search(9)
+
+
+def test_a_trial_that_lags_behind_is_pruned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scores are drawn by hand: the sixth trial is worse than all others at its first epoch after the warm-up."""
+    from deepergcn.studies.tuning import tune
+
+    trained: list[int] = []
+
+    def drawn(recipe: Any, *, out: Path, callbacks: Sequence[Callback], **options: Any) -> Any:
+        number = int(out.name.rpartition("-")[2])
+        score = 0.1 if number == 5 else 0.8
+        for epoch in (1, 2):
+            trained.append(number)
+            for callback in callbacks:
+                callback.on_epoch_end({"epoch": epoch, "valid_score": score}, (), Progress(epoch=epoch))
+
+        class Ended:
+            def summary(self) -> Any:
+                return type("Summary", (), {"valid_score": score})
+
+        return Ended()
+
+    monkeypatch.setattr(tune, "train", drawn)
+    monkeypatch.setattr(tune, "_best_score", lambda folder, record: 0.1)
+    record = Tuning(small(tmp_path), tmp_path / "tuning", SPACE).search(6)
+    assert [trial.state for trial in record.trials] == ["complete"] * 5 + ["pruned"]
+    assert trained.count(5) == 1
+
+
+def test_the_best_of_an_error_is_the_smallest() -> None:
+    trials = tuple(
+        TrialRecord(number=i, folder=f"trial-{i}", state="complete", settings={}, score=score)
+        for i, score in enumerate((0.5, 0.2, 0.9))
+    )
+    record = TuningRecord(recipe="r", metric="rmse", higher_is_better=False, space={}, trials=trials)
+    assert record.best() == trials[1]
+
+
+def test_the_default_space_fits_every_kind_of_recipe() -> None:
+    for name in ("solubility", "own-tables", "ogbn-proteins", "ogbn-arxiv"):
+        recipe = load_recipe(name)
+        assert recipe.model.num_layers in default_space(recipe)["model.num_layers"].edges() or name == "ogbn-proteins"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "expected keys of a recipe"),
+        ("[1, 2]", "expected keys of a recipe"),
+        ("model.dropout: [0.1]", "expected at least two finite values"),
+        ("model.dropout: [0.1, .nan]", "expected at least two finite values"),
+        ("model.dropout: {low: 0.5, high: 0.1}", "expected low below high"),
+        ("optimizer.lr: {low: 0, high: 0.1, log: true}", "expected low above 0"),
+        ("optimizer.lr: {low: 0.1, hihg: 1}", "expected a list of values, or low, high"),
+        ("model.dropout: {low: 0.0, high: 1.5}", "model.dropout is 1.5"),
+        ("model.depth: [3, 7]", "model.depth is not a key of a recipe"),
+        ("data.source: [a, b]", "data.source cannot be tuned"),
+        ("training.epochs: [1, 2]", "training.epochs cannot be tuned"),
+        ("evaluation.every: [1, 2]", "evaluation.every cannot be tuned"),
+        ("a: [b", "is not YAML"),
+    ],
+)
+def test_a_space_that_cannot_be_is_one_clear_line(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "space.yaml"
+    file.write_text(text)
+    with pytest.raises(InputError, match=message) as caught:
+        read_space(file, load_recipe("solubility"))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_budget_and_an_empty_folder_are_needed(tmp_path: Path) -> None:
+    recipe = small(tmp_path)
+    with pytest.raises(InputError, match="expected a budget, --trials or --minutes"):
+        Tuning(recipe, tmp_path / "tuning", SPACE).search()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").write_text("")
+    with pytest.raises(InputError, match="is not empty and holds no search"):
+        Tuning(recipe, tmp_path / "full", SPACE)
