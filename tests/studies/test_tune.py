@@ -13,13 +13,13 @@ from deepergcn.report.tuning import TrialRecord, TuningRecord, read_tuning
 from deepergcn.runs.callbacks import Callback
 from deepergcn.runs.run import Row, Run
 from deepergcn.runs.state import Progress
-from deepergcn.studies.tuning.space import Choice, Range, default_space, read_space
+from deepergcn.studies.tuning.space import Choice, Range, Space, default_space, read_space
 from deepergcn.studies.tuning.tune import BEST, Tuning
 from deepergcn.studies.write_report import write_report
 from deepergcn.training.signals import Interrupted
 from tests.training.small import molecule_settings, molecules
 
-SPACE = {
+SPACE: Space = {
     "optimizer.lr": Range(low=1e-4, high=1e-2, log=True),
     "model.hidden_channels": Choice(values=(8, 16)),
     "training.average": Choice(values=(None, 0.9)),
@@ -94,7 +94,7 @@ def test_an_interrupted_trial_is_resumed(tmp_path: Path) -> None:
 
 def test_a_trial_that_fails_is_named_and_the_others_go_on(tmp_path: Path) -> None:
     recipe, folder = small(tmp_path), tmp_path / "tuning"
-    space = {"optimizer.lr": Choice(values=(1e-3, 1e30))}
+    space: Space = {"optimizer.lr": Choice(values=(1e-3, 1e30))}
     record = Tuning(recipe, folder, space).search(6)
     states = {trial.settings["optimizer.lr"]: trial.state for trial in record.trials}
     assert states == {1e-3: "complete", 1e30: "failed"}
