@@ -104,3 +104,13 @@ def test_a_weight_counts_as_so_many_labels() -> None:
 def test_a_wrong_weight_is_named() -> None:
     with pytest.raises(InputError, match="expected 3 numbers above 0"):
         make_loss(CLASSES, torch.ones(2))
+
+
+@pytest.mark.parametrize("task", [LABELS, CLASSES, NUMBERS])
+def test_items_have_weights(task: Task) -> None:
+    torch.manual_seed(0)
+    outputs = torch.randn(6, task.outputs)
+    targets = torch.arange(6) % 3 if task.kind == "multi-class" else (torch.randn(6, task.outputs) > 0).float()
+    loss, items = make_loss(task), torch.tensor([1.0, 2.0, 0.0, 4.0, 0.5, 3.0])
+    each = torch.stack([loss(outputs[i : i + 1], targets[i : i + 1]) for i in range(6)])
+    torch.testing.assert_close(loss(outputs, targets, items), (each * items).mean())

@@ -196,7 +196,9 @@ class TrainingSection(Section):
         epochs: the number of passes over the train part.
         batch_size: the number of graphs, or of partitions of a graph, in a step, over all devices.
         partitions: the number of parts of the graph in a task on nodes, drawn in every epoch; 1 is the full graph.
-        partitioning: how the parts are drawn.
+        partitioning: how the parts are drawn: at ``random``; by ``metis``, once, as Cluster-GCN does; or as the nodes on
+            random walks, which may overlap, as GraphSAINT does (``saint``).
+        drop_edge: the probability that an edge is left out of a step.
         patience: the number of evaluations without a better validation score after which training stops.
         precision: of the computation; the weights are float32 always.
         average: the decay of a moving average of the weights, such as 0.999, with which the network is evaluated and
@@ -209,7 +211,8 @@ class TrainingSection(Section):
     epochs: Count
     batch_size: Count = 1
     partitions: Count = 1
-    partitioning: Literal["random", "metis"] = "random"
+    partitioning: Literal["random", "metis", "saint"] = "random"
+    drop_edge: Annotated[float, Field(ge=0, lt=1)] = 0.0
     patience: Count | None = None
     precision: Literal["32", "bf16"] = "32"
     average: Annotated[float, Field(gt=0, lt=1)] | None = None

@@ -10,6 +10,7 @@ from torch.distributed import ReduceOp
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from deepergcn.data.batching.batch import GraphBatch
+from deepergcn.data.batching.drop_edge import drop_edges
 from deepergcn.data.dataset import Dataset
 from deepergcn.errors import InputError
 from deepergcn.nn.networks.graph_network import GraphNetwork
@@ -28,7 +29,7 @@ from deepergcn.training.metrics import make_metric
 from deepergcn.training.optimizer import learning_rate, make_optimizer
 from deepergcn.training.seeds import seed_torch
 from deepergcn.training.signals import Interrupted, Signals
-from deepergcn.training.steps import labelled, training_batches
+from deepergcn.training.steps import labelled, learned_weight, training_batches
 
 
 class Loop:
@@ -124,6 +125,8 @@ class Loop:
         sum_of_losses = 0.0
         for number, (batch, count) in enumerate(zip(batches, counts, strict=True), start=1):
             data = batch.to(self.fabric.device)
+            if self.recipe.training.drop_edge:
+                data = drop_edges(data, self.recipe.training.drop_edge)
             # The gradients of processes are averaged: the share of each label is 1 / total of the sum.
             share = count * self.fabric.world_size / total
             loss = self._backward(data, share, place, last=number == len(batches))
@@ -143,7 +146,7 @@ class Loop:
             with self.fabric.no_backward_sync(self.wrapped, enabled=not exchange):
                 with explained(self.model, place):
                     outputs, targets = labelled(data, self.wrapped(data))
-                loss = self.loss(outputs.float(), targets)
+                loss = self.loss(outputs.float(), targets, learned_weight(data))
                 check_finite(self.model, data, loss, place)
                 self.fabric.backward(loss * (share / max(ascents, 1)))
             return loss.detach()

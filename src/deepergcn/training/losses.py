@@ -1,6 +1,6 @@
 """Losses that pass over missing labels."""
 
-from collections.abc import Callable
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -9,8 +9,11 @@ from torch.nn import functional as F
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 
-LossFunction = Callable[[Tensor, Tensor], Tensor]
-"""From outputs [items, outputs] and targets, as a dataset holds them, to a scalar."""
+
+class LossFunction(Protocol):
+    """From outputs [items, outputs] and targets, as a dataset holds them, to a scalar; items [items] weight them."""
+
+    def __call__(self, outputs: Tensor, targets: Tensor, items: Tensor | None = None) -> Tensor: ...
 
 
 def make_loss(
@@ -40,15 +43,18 @@ def make_loss(
     if weight is not None and (weight.shape != (task.outputs,) or not bool((weight > 0).all())):
         raise InputError(f"loss weight has shape {list(weight.shape)}; expected {task.outputs} numbers above 0")
 
-    def loss(outputs: Tensor, targets: Tensor) -> Tensor:
+    def loss(outputs: Tensor, targets: Tensor, items: Tensor | None = None) -> Tensor:
         check_labels(task, outputs, targets)
         present = present_labels(targets)
         w = None if weight is None else weight.to(outputs)
         if task.kind == "multi-class":
-            total = F.cross_entropy(
-                outputs, targets, weight=w, ignore_index=-1, reduction="sum", label_smoothing=label_smoothing
+            each = F.cross_entropy(
+                outputs, targets, weight=w, ignore_index=-1, reduction="none", label_smoothing=label_smoothing
             )
+            total = (each if items is None else each * items).sum()
         elif margin is not None:
+            if items is not None:
+                raise InputError("training.partitioning: expected another than saint, whose weights auc-margin ignores")
             return auc_margin(outputs, targets, margin)
         else:
             known = targets.nan_to_num(0.0).to(outputs)
@@ -58,6 +64,7 @@ def make_loss(
                 each = F.binary_cross_entropy_with_logits(outputs, known, pos_weight=w, reduction="none")
             else:
                 each = F.mse_loss(outputs, known, reduction="none") * (1.0 if w is None else w)
+            each = each if items is None else each * items[:, None]
             total = torch.where(present, each, 0.0).sum()
         return total / present.sum().clamp(min=1)
 

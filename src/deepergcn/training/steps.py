@@ -42,6 +42,14 @@ def training_batches(
     )
 
 
+def learned_weight(data: GraphBatch) -> Tensor | None:
+    """The weight of every item that is learned from, where the batch has such weights."""
+    if "loss_weight" not in data:
+        return None
+    weight: Tensor = data.loss_weight[data.train_mask]
+    return weight
+
+
 def labelled(data: GraphBatch, outputs: Tensor) -> tuple[Tensor, Tensor]:
     """The outputs and the targets of what is learned from in a batch: all graphs, or the train nodes."""
     if "train_mask" not in data:

@@ -6,12 +6,17 @@ from torch import Tensor
 
 from deepergcn.data.batching.loader import GraphLoader
 from deepergcn.data.batching.partitions import ClusterPartitions, Partitions, RandomPartitions, WholeGraph
+from deepergcn.data.batching.saint import WalkSubgraphs
 from deepergcn.data.batching.source import BatchSource
 from deepergcn.data.dataset import Dataset
 
-Partitioning = Literal["random", "metis"]
+Partitioning = Literal["random", "metis", "saint"]
 
-_PARTITIONS: dict[Partitioning, type[Partitions]] = {"random": RandomPartitions, "metis": ClusterPartitions}
+_PARTITIONS: dict[Partitioning, type[Partitions]] = {
+    "random": RandomPartitions,
+    "metis": ClusterPartitions,
+    "saint": WalkSubgraphs,
+}
 
 
 def batch_source(
