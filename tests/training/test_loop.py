@@ -185,6 +185,18 @@ def test_tasks_on_nodes_train_on_the_whole_graph_or_on_partitions(tmp_path: Path
     assert all(row["train_score"] is not None for row in rows)
 
 
+def test_sampled_subgraphs_without_some_edges_are_drawn_again_after_a_resume(tmp_path: Path) -> None:
+    sampled = ("training.partitioning=saint", "training.drop_edge=0.3")
+    settings = network_settings(network(tmp_path), *sampled, "model.dropout=0", "optimizer.lr=0.01")
+    whole = train("yeast-proteins", settings=settings, out=tmp_path / "whole", epochs=6)
+    losses = [row["train_loss"] for row in whole.metrics()]
+    assert losses[0] is not None
+    assert losses[-1] is not None
+    assert losses[-1] < losses[0]
+    train("yeast-proteins", settings=settings, out=tmp_path / "run", epochs=2)
+    assert repeatable(train(out=tmp_path / "run", resume=True, epochs=6)) == repeatable(whole)
+
+
 def test_numbers_of_any_size_can_be_learned(tmp_path: Path) -> None:
     path = tmp_path / "weights.csv"
     lines = ["smiles,weight"] + [f"{'C' * n}O,{1e6 + 1e4 * n}" for n in range(1, 31)]

@@ -196,8 +196,8 @@ class TrainingSection(Section):
         epochs: the number of passes over the train part.
         batch_size: the number of graphs, or of partitions of a graph, in a step, over all devices.
         partitions: the number of parts of the graph in a task on nodes, drawn in every epoch; 1 is the full graph.
-        partitioning: how the parts are drawn: at ``random``; by ``metis``, once, as Cluster-GCN does; or as the nodes on
-            random walks, which may overlap, as GraphSAINT does (``saint``).
+        partitioning: how the parts are drawn: at ``random``; once by ``metis``, as in Cluster-GCN; or as the nodes on
+            random walks, which may overlap, as in GraphSAINT (``saint``).
         drop_edge: the probability that an edge is left out of a step.
         patience: the number of evaluations without a better validation score after which training stops.
         precision: of the computation; the weights are float32 always.

@@ -23,9 +23,8 @@ class WalkSubgraphs(Partitions):
 
     A batch has as many walks from random nodes as would visit ``nodes / parts`` nodes if no two met. Nodes that walks
     visit often are in many batches: ``loss_weight`` of a batch holds, for every node, the inverse of its probability,
-    with a mean of 1 over what is drawn, so that the weighted loss of a batch is that of the whole train part on average.
-    The weights of messages by which GraphSAINT corrects sums over neighbours are left out: maximum and softmax have no
-    such correction.
+    with a mean of 1 over what is drawn, so that on average the weighted loss of a batch is that of the train part. The
+    weights of messages by which GraphSAINT corrects sums over neighbours are left out: maximum and softmax have none.
 
     Args:
         dataset: A dataset of one graph.
