@@ -6,7 +6,7 @@ from deepergcn.extras import advice, missing
 
 
 def main() -> None:
-    """Run the program; without its extra, say in one line how to install it."""
+    """Run the program; if its extra is missing, print how to install it."""
     packages = missing()
     if packages:
         sys.stderr.write(f"error: {advice('the program deepergcn', packages)}\n")

@@ -1,4 +1,4 @@
-"""The extra ``train``: what the program and its data need beyond the library."""
+"""The extra ``train``: the packages that the program needs besides those of the library."""
 
 from importlib.util import find_spec
 
@@ -14,7 +14,7 @@ TRAIN = {
     "typer": "typer",
     "yaml": "pyyaml",
 }
-"""The package behind every module that only the extra brings."""
+"""Package by module, for the modules of the extra."""
 
 
 def missing() -> tuple[str, ...]:
@@ -23,5 +23,5 @@ def missing() -> tuple[str, ...]:
 
 
 def advice(what: str, packages: tuple[str, ...]) -> str:
-    """One line that says what to install."""
+    """One line that tells what to install."""
     return f"{what} needs {', '.join(packages)}; install the extra: pip install 'deepergcn[train]'"

@@ -1,4 +1,4 @@
-"""The user's cache folder, also where there is no home directory and no entry in the password file."""
+"""The user's cache folder, which also works without a home directory or an entry in the password file."""
 
 import os
 import stat
@@ -12,7 +12,7 @@ from platformdirs import user_cache_path
 def user_cache() -> Path:
     """The cache folder of this package.
 
-    Where the user has no home, or cannot write there, it is a folder of the user's own among the temporary ones.
+    If the user has no home or cannot write to it, this is a private temporary folder.
     """
     try:
         path = user_cache_path("deepergcn", appauthor=False)
@@ -22,7 +22,7 @@ def user_cache() -> Path:
 
 
 def lend_folder(variable: str, name: str) -> None:
-    """Let an environment variable of another package name a folder in the cache, where the user has no home for it."""
+    """Point an environment variable of another package to a folder in the cache if the user has no writable home."""
     home = expand("~")
     if os.environ.get(variable) or (home.is_absolute() and os.access(home, os.W_OK | os.X_OK)):
         return
@@ -30,7 +30,7 @@ def lend_folder(variable: str, name: str) -> None:
 
 
 def is_private(folder: Path) -> bool:
-    """Whether a folder is there that belongs to the user, and that no other user can write to."""
+    """Whether a folder exists, belongs to the user, and is not writable by others."""
     try:
         found = folder.lstat()
     except OSError:
@@ -42,7 +42,7 @@ def is_private(folder: Path) -> bool:
 
 
 def expand(path: str | Path) -> Path:
-    """The path with ``~`` as the user's home; as it is where there is none."""
+    """Expand ``~``; without a home the path stays unchanged."""
     return Path(os.path.expanduser(path))
 
 

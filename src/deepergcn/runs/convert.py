@@ -1,4 +1,4 @@
-"""A checkpoint of the authors' code as an ordinary model file."""
+"""Convert checkpoints of the authors' code to model files."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,16 +21,19 @@ from deepergcn.version import __version__
 def convert(
     checkpoint: str | Path, recipe: str | Path, out: str | Path, settings: Sequence[str] = ()
 ) -> tuple[Path, RunInfo]:
-    """Convert a checkpoint of ``deep_gcns_torch``; the model file, and what it is made of.
+    """Convert a checkpoint of ``deep_gcns_torch``.
 
-    The power mean of their code clamps messages to [1e-7, 10] and that of this library does not: where the clamps bite,
-    outputs differ.
+    Their power mean clamps messages to [1e-7, 10] and this library's does not, so outputs differ where a message is
+    clamped.
 
     Args:
-        checkpoint: their ``.pth`` file. Only tensors and plain values are read from it, nothing is executed.
-        recipe: the name or file of the recipe whose network the weights are of.
-        out: a ``.safetensors`` file, or a run directory to make.
-        settings: changes of the recipe, ``key=value``.
+        checkpoint: their ``.pth`` file. Only tensors and plain values are read from it; no code runs.
+        recipe: the name or file of the recipe of the network.
+        out: a new ``.safetensors`` file or run directory.
+        settings: changes to the recipe, ``key=value``.
+
+    Returns:
+        The model file and its record.
     """
     file, target = Path(checkpoint), Path(out)
     is_file = target.suffix == ".safetensors"
@@ -38,7 +41,9 @@ def convert(
         raise InputError(f"{target}: exists already; name another --out")
     chosen = load_recipe(recipe, settings)
     if chosen.data.inputs is None:
-        raise InputError(f"recipe {chosen.name}: has no data.inputs; expected one that says what its network is for")
+        raise InputError(
+            f"recipe {chosen.name}: has no data.inputs; expected a recipe that states the inputs of its network"
+        )
     tensors, epoch = read_checkpoint(file)
     inputs = _inputs(chosen.data.inputs, tensors)
     with torch.random.fork_rng(devices=[]):
@@ -68,7 +73,7 @@ def convert(
 
 
 def read_checkpoint(file: Path) -> tuple[dict[str, Tensor], int]:
-    """The weights in a checkpoint, by their names, and the epoch that it is of (0 where it does not say)."""
+    """Read the weights of a checkpoint, by name, and its epoch (0 if it has none)."""
     if not file.is_file():
         raise InputError(f"{file}: there is no such file; expected a checkpoint (.pth, .pt)")
     try:
@@ -90,7 +95,7 @@ def read_checkpoint(file: Path) -> tuple[dict[str, Tensor], int]:
 
 
 def _inputs(inputs: Inputs, tensors: Mapping[str, Tensor]) -> Inputs:
-    """The recipe's inputs, with the categories that the checkpoint has embeddings for: OGB has added some since."""
+    """The recipe's inputs with the category sizes of the checkpoint: OGB has added categories since."""
     changes = {}
     for field, lists in (
         ("nodes", ("atom_encoder.atom_embedding_list",)),

@@ -1,4 +1,4 @@
-"""The dataset of a recipe, read and transformed."""
+"""Load and transform the dataset of a recipe."""
 
 from dataclasses import dataclass
 
@@ -12,14 +12,14 @@ from deepergcn.user_cache import expand
 
 @dataclass(frozen=True, eq=False)
 class LoadedData:
-    """A dataset that has been read already, before any transforms, and the section of a recipe that names it."""
+    """A dataset in memory, before any transforms, and the section of a recipe that names it."""
 
     section: DataSection
     dataset: Dataset
 
 
 def load_data(recipe: Recipe, loaded: LoadedData | None = None) -> Dataset:
-    """The dataset that a recipe names, as its network takes it; ``loaded`` is used where the recipe names the same."""
+    """Load the dataset of a recipe and transform it; ``loaded`` is used instead of the files if it is the same data."""
     if loaded is not None and _same_files(recipe.data, loaded.section):
         return transformed(loaded.dataset, recipe)
     return transformed(_read(recipe.data), recipe)
@@ -31,7 +31,7 @@ def read_data(section: DataSection) -> LoadedData:
 
 
 def transformed(dataset: Dataset, recipe: Recipe) -> Dataset:
-    """The dataset after the transforms of the recipe, without edge features where its network takes none."""
+    """Apply the transforms of the recipe, and drop the edge features if its network takes none."""
     dataset = apply_transforms(dataset, recipe.data.transforms)
     if recipe.model.edge_encoder == "none" and dataset.edge_attr is not None:
         return dataset.replace(edge_attr=None, edge_categories=None)
@@ -55,7 +55,7 @@ def _same_files(one: DataSection, other: DataSection) -> bool:
 def _read(section: DataSection) -> Dataset:
     if section.source not in SOURCES and not expand(section.source).exists():
         raise InputError(
-            f"{section.source}: is neither a dataset's name ({', '.join(SOURCES)}) nor a file or folder; "
-            "--data says which dataset to take"
+            f"{section.source}: is neither the name of a dataset ({', '.join(SOURCES)}) nor a file or folder; "
+            "set the dataset with --data"
         )
     return load_described(section.source, section.edges, section.options)

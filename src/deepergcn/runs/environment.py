@@ -1,4 +1,4 @@
-"""What the bits of a run depend on besides its recipe, seed and data: versions, processor, instructions, threads."""
+"""The environment of a run: versions, processor, instruction set and threads, which the last bits depend on."""
 
 import logging
 import os
@@ -11,23 +11,23 @@ import torch
 from pydantic import BaseModel, ConfigDict
 
 PACKAGES = ("deepergcn", "torch", "torch-geometric", "numba", "numpy", "rdkit", "lightning-fabric", "torchmetrics")
-"""The packages that compute."""
+"""The packages whose versions affect results."""
 
 _log = logging.getLogger(__name__)
 
 
 class Environment(BaseModel):
-    """The machine that a run is trained on.
+    """The machine a run was trained on.
 
     Attributes:
-        platform: the operating system and its architecture.
+        platform: operating system and architecture.
         processor: the model of the processor.
-        instructions: the instruction set that torch uses, its ATen capability.
+        instructions: the instruction set torch uses (its ATen capability).
         kernel_target: the processor that Numba compiles kernels for.
-        kernel_features: the features of it that Numba uses, or does not.
-        device: the device of the network: ``cpu``, or the name of the GPU.
-        threads: the number of threads of each process.
-        processes: the number of processes that share every batch.
+        kernel_features: the processor features that Numba has enabled or disabled.
+        device: ``cpu``, or the name of the GPU.
+        threads: the number of threads per process.
+        processes: the number of processes that share each batch.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -62,7 +62,7 @@ def environment(processes: int = 1) -> Environment:
 
 
 def versions() -> dict[str, str]:
-    """The versions of Python and of the packages that compute, as far as they are installed."""
+    """The versions of Python and of the installed packages in :data:`PACKAGES`."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
@@ -75,14 +75,14 @@ def versions() -> dict[str, str]:
 def warn_of_changes(
     what: str, old: Environment | None, old_versions: Mapping[str, str], new: Environment, *, training: bool
 ) -> None:
-    """Say in one line where this environment differs from that of a run: its numbers may differ in their last bits.
+    """Log one warning if this environment differs from that of a run, since its numbers may differ in the last bits.
 
     Args:
-        what: The run, or its file.
-        old: The environment of the run; None where it is not known.
-        old_versions: The versions of the run.
-        new: The present environment.
-        training: Whether the run goes on; for a prediction the number of threads and processes makes no difference.
+        what: the run, or its file.
+        old: the environment of the run; None if unknown.
+        old_versions: the versions of the run.
+        new: the current environment.
+        training: whether training resumes; predictions do not depend on the number of threads and processes.
     """
     present = versions()
     changes = [
@@ -104,7 +104,7 @@ def warn_of_changes(
 
 
 def _processor() -> str:
-    """The model of the processor, as the system calls it."""
+    """The model name of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -1,6 +1,6 @@
-"""Run directories: the names of those that nobody named (``runs/solubility``, ``runs/solubility-2``, ...), and seeds.
+"""Find and name run directories: by default ``runs/solubility``, ``runs/solubility-2``, ...
 
-The runs of several seeds stand in one folder, as ``seed-0``, ``seed-1``, ...
+The runs of several seeds share a folder, as ``seed-0``, ``seed-1``, ...
 """
 
 import re
@@ -13,15 +13,15 @@ ROOT = Path("runs")
 
 
 def next_folder(name: str) -> Path:
-    """A run directory for this recipe that is not there yet."""
+    """The first unused run directory for a recipe."""
     taken = [number for number, _ in _folders(name)]
     return ROOT / (f"{name}-{max(taken) + 1}" if taken else name)
 
 
 def resumed_folder(recipe: str | Path | None, out: str | Path | None) -> Path:
-    """The directory to resume: ``out``, else the newest of this recipe, else the newest of all.
+    """The directory to resume: ``out``, else the newest run of this recipe, else the newest of all.
 
-    It holds a run, or the runs of several seeds; see :func:`seed_folders`.
+    It holds one run or the runs of several seeds, see :func:`seed_folders`.
     """
     if out is not None:
         folder = Path(out)
@@ -36,17 +36,17 @@ def resumed_folder(recipe: str | Path | None, out: str | Path | None) -> Path:
         newest = sorted(started, key=lambda file: started[file])
         found = [ROOT / file.relative_to(ROOT).parts[0] for file in newest]
     if not found:
-        raise InputError(f"{ROOT / (name or '')}: there is no run to resume; --out names a run directory")
+        raise InputError(f"{ROOT / (name or '')}: there is no run to resume; name a run directory with --out")
     return found[-1]
 
 
 def seed_folder(folder: Path, seed: int) -> Path:
-    """The run directory of one of several seeds."""
+    """The run directory of a seed."""
     return folder / f"seed-{seed}"
 
 
 def seed_folders(folder: Path) -> dict[int, Path]:
-    """The run directories of several seeds in this folder, by seed; none where it holds a single run."""
+    """The run directories of the seeds in this folder, by seed; empty if it holds a single run."""
     found = {file.parent.name.removeprefix("seed-"): file.parent for file in folder.glob("seed-*/run.json")}
     return {int(seed): found[seed] for seed in sorted(found, key=lambda text: (len(text), text)) if seed.isdecimal()}
 

@@ -17,9 +17,9 @@ _NO_LOCKS = {errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP}
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a run directory; the system releases it however the process ends.
+    """Hold the lock of a run directory; the operating system releases it however the process ends.
 
-    What a killed process has left half-written in the directory is removed.
+    Half-written files of a killed process are removed.
     """
     path = folder / "lock"
     lock = FileLock(path, timeout=0, fallback_to_soft=False)
@@ -43,7 +43,7 @@ def locked(folder: Path) -> Iterator[None]:
             remove_abandoned(folder / inner, age=0)
         yield
     finally:
-        if [entry.name for entry in folder.iterdir()] == [path.name]:  # nothing came of it
+        if [entry.name for entry in folder.iterdir()] == [path.name]:  # nothing was written
             path.unlink()
             folder.rmdir()
         lock.release()

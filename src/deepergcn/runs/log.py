@@ -1,4 +1,4 @@
-"""The csv files of a run, a row or several an epoch, written again as a whole each time."""
+"""The CSV logs of a run, rewritten as a whole after each epoch."""
 
 import sys
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from deepergcn.runs.state import Scores
 
 
 class RunLog:
-    """``metrics.csv`` and ``dynamics.csv`` of a run directory; what stands there of later epochs falls away.
+    """``metrics.csv`` and ``dynamics.csv`` of a run directory; rows of later epochs are dropped.
 
     Args:
         folder: the run directory.
@@ -27,7 +27,7 @@ class RunLog:
     def write(
         self, epoch: int, train_loss: float, scores: Scores | None, rate: float, seconds: float, model: GraphNetwork
     ) -> tuple[Row, list[Row]]:
-        """Add an epoch; its row of ``metrics.csv``, and its rows of ``dynamics.csv``."""
+        """Add an epoch; returns its row of ``metrics.csv`` and its rows of ``dynamics.csv``."""
         row: Row = {
             "epoch": epoch,
             "train_loss": train_loss,
@@ -52,7 +52,7 @@ class RunLog:
 
 
 def _kept(path: Path, columns: tuple[str, ...], epoch: int) -> str:
-    """The lines of a csv file of a run up to an epoch, as they were written; a damaged file is an error."""
+    """The lines of a log up to an epoch, unchanged; a damaged file is an error."""
     header = ",".join(columns) + "\n"
     if not path.exists():
         return header
@@ -75,7 +75,7 @@ def _mean(dynamics: Mapping[str, float | list[float]], name: str) -> float | Non
 
 
 def _peak_memory() -> int:
-    """The most memory, in bytes, that this process has had in use."""
+    """The peak resident memory of this process in bytes."""
     if sys.platform == "win32":
         return 0
     import resource

@@ -1,4 +1,4 @@
-"""The file ``model.safetensors``: weights with their recipe and run inside, so that this one file predicts."""
+"""The file ``model.safetensors``: weights with their recipe and record, so that this file alone can predict."""
 
 import hashlib
 import json
@@ -21,12 +21,12 @@ from deepergcn.runs.network import build_model
 from deepergcn.runs.run import FORMAT, FORMATS, RunInfo, parse_json
 
 ENTRY = "deepergcn"
-"""The one entry of the file's metadata, as JSON: several would be written in no fixed order."""
+"""The only entry of the file's metadata, as JSON: several entries would have no fixed order."""
 
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """A network with its weights, and what it was made of."""
+    """A network with its weights, recipe and record."""
 
     model: GraphNetwork
     recipe: Recipe
@@ -35,7 +35,7 @@ class TrainedModel:
 
 
 def save_model(path: Path, trained: TrainedModel) -> None:
-    """Write the file, whole or not at all."""
+    """Write the file atomically."""
     content = {
         "format": str(FORMAT),
         "recipe": dump_recipe(trained.recipe),
@@ -48,7 +48,7 @@ def save_model(path: Path, trained: TrainedModel) -> None:
 
 
 def checksum(content: Mapping[str, str], tensors: Mapping[str, Tensor]) -> str:
-    """The SHA-256 of all that a model file holds, but for the checksum itself."""
+    """The SHA-256 of everything in a model file except the checksum itself."""
     digest = hashlib.sha256(json.dumps(sorted(content.items())).encode())
     for name, tensor in sorted(tensors.items()):
         values: Any = tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy()
@@ -58,7 +58,7 @@ def checksum(content: Mapping[str, str], tensors: Mapping[str, Tensor]) -> str:
 
 
 def load_model(path: str | Path) -> TrainedModel:
-    """Read the file, in evaluation mode; anything but whole weights that fit their own recipe is refused."""
+    """Read a model file and set the network to evaluation mode; weights that do not fit the recipe are refused."""
     file = Path(path)
     check_file(file)
     try:
@@ -90,7 +90,7 @@ def load_model(path: str | Path) -> TrainedModel:
 
 
 def _content(file: Path, metadata: Mapping[str, str]) -> dict[str, str]:
-    """The metadata of the file; in format 1 every value was an entry of its own."""
+    """The metadata of the file; in format 1 every value was a separate entry."""
     if ENTRY not in metadata:
         return dict(metadata)
     try:
@@ -103,7 +103,7 @@ def _content(file: Path, metadata: Mapping[str, str]) -> dict[str, str]:
 
 
 def _check_weights(file: Path, tensors: Mapping[str, Tensor], recipe: Recipe, info: RunInfo) -> None:
-    """Check that these are finite weights of the network, before the memory for it is taken."""
+    """Check that the weights are finite and fit the network, before memory is allocated for it."""
     options = recipe.model.options()
     layers = -(-recipe.model.num_layers // options.get("tied_layers", 1))
     mlp_layers = options.get("mlp_layers", 1)

@@ -1,4 +1,4 @@
-"""From recipe and dataset to the network; the only place that knows both."""
+"""Build the network of a recipe for a dataset; the only place that knows both."""
 
 import inspect
 from typing import Any, get_args, get_type_hints
@@ -20,7 +20,7 @@ _COUNTED_DEPTH = 4  # layers that are made to count the parameters of any depth
 
 
 class Rescale(nn.Module):
-    """o * deviation + mean: from standardized outputs to the units of the targets."""
+    """Outputs * deviation + mean: from standardized outputs to the units of the targets."""
 
     mean: Tensor
     deviation: Tensor
@@ -31,7 +31,7 @@ class Rescale(nn.Module):
         self.register_buffer("deviation", torch.ones(outputs))
 
     def fit(self, targets: Tensor) -> None:
-        """Take mean and standard deviation of the targets [items, outputs] that are there."""
+        """Set mean and standard deviation from the targets [items, outputs], ignoring missing ones (NaN)."""
         for column, values in enumerate(targets.T):
             known = values[~values.isnan()].double()
             if len(known):
@@ -44,10 +44,10 @@ class Rescale(nn.Module):
 
 
 def dataset_inputs(dataset: Dataset) -> Inputs:
-    """What a network for this dataset gets and predicts."""
+    """The inputs and the task of a network for this dataset."""
     if dataset.x is None:
         raise InputError(
-            f"{dataset.name}: has no node features; expected a transform that makes some in data.transforms"
+            f"{dataset.name}: has no node features; expected a transform in data.transforms that adds them"
         )
     edges = None if dataset.edge_attr is None else dataset.edge_categories or dataset.edge_attr.shape[1]
     task = dataset.task
@@ -59,7 +59,7 @@ def dataset_inputs(dataset: Dataset) -> Inputs:
 
 
 def build_model(recipe: Recipe, inputs: Inputs) -> GraphNetwork:
-    """The network of the recipe for these inputs, with new weights from torch's generator."""
+    """Build the network of a recipe for these inputs, with weights drawn from torch's generator."""
     model = recipe.model
     options = model.options()
     options["norm"] = None if model.norm == "none" else model.norm
@@ -83,7 +83,7 @@ def build_model(recipe: Recipe, inputs: Inputs) -> GraphNetwork:
 
 
 def _option_names(network: type[GraphNetwork]) -> set[str]:
-    """The options that a network takes: of its own signature, and of the typed dictionary that it hands on."""
+    """The options of a network: of its own signature, and of the typed dictionary it passes on."""
     known: set[str] = set()
     for parameter in inspect.signature(network.__init__).parameters.values():
         if parameter.kind is parameter.VAR_KEYWORD:
@@ -95,10 +95,10 @@ def _option_names(network: type[GraphNetwork]) -> set[str]:
 
 
 def count_parameters(recipe: Recipe, inputs: Inputs) -> int:
-    """The number of trainable parameters, without making any.
+    """The number of trainable parameters, without allocating any.
 
-    From the third layer on every layer adds as many, unless widths grow or layers share weights: a thousand layers are
-    counted from four.
+    From the third layer on every layer adds the same number, unless widths grow or layers share weights: a thousand
+    layers are counted from four.
     """
     model = recipe.model
     depth = model.num_layers

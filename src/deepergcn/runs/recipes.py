@@ -1,4 +1,4 @@
-"""The recipes at a glance."""
+"""A summary of every recipe."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from deepergcn.runs.network import count_parameters
 
 @dataclass(frozen=True)
 class RecipeEntry:
-    """A recipe; None where it depends on the user's data, or where nothing is published."""
+    """A summary of a recipe; fields are None if they depend on the user's data or nothing is published."""
 
     name: str
     summary: str
@@ -24,7 +24,7 @@ class RecipeEntry:
 
 
 def list_recipes() -> list[RecipeEntry]:
-    """The recipes that come with the package."""
+    """The recipes in the package."""
     return [_entry(load_recipe(name)) for name in recipe_names()]
 
 

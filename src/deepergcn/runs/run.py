@@ -1,18 +1,18 @@
-"""The run directory: all that a report, a prediction or a resume needs.
+"""The run directory: everything a report, a prediction or a resume needs.
 
 | file | what it holds |
 |---|---|
-| ``recipe.yaml`` | the recipe with every change made to it |
+| ``recipe.yaml`` | the recipe with all changes |
 | ``run.json`` | :class:`RunInfo`: versions, machine, seed, parameter count, data digest, task, how the data was read |
-| ``skipped.csv`` | the molecules that could not be read, with their rows and the reasons, where there are any |
-| ``metrics.csv`` | a row an epoch: :data:`METRIC_COLUMNS`; empty where nothing was evaluated |
-| ``dynamics.csv`` | a row an epoch and layer: :data:`DYNAMIC_COLUMNS`; empty where a layer has no such value |
-| ``model.safetensors`` | the weights of the best epoch, with recipe and run inside: this one file predicts |
+| ``skipped.csv`` | the molecules that could not be read, with row and reason, if any |
+| ``metrics.csv`` | one row per epoch: :data:`METRIC_COLUMNS`; empty cells if nothing was evaluated |
+| ``dynamics.csv`` | one row per epoch and layer: :data:`DYNAMIC_COLUMNS`; empty cells if a layer has no such value |
+| ``model.safetensors`` | the weights of the best epoch with recipe and record: this file alone can predict |
 | ``state/`` | the last two states of training, for resuming |
-| ``summary.json`` | :class:`Summary`, once the run has ended |
-| ``plots/`` | pictures of the csv files |
-| ``tensorboard/`` | the same as TensorBoard events, where that was asked for |
-| ``lock`` | held by the process that trains |
+| ``summary.json`` | :class:`Summary`, after the last epoch |
+| ``plots/`` | plots of the CSV files |
+| ``tensorboard/`` | the same as TensorBoard events, if requested |
+| ``lock`` | held by the training process |
 """
 
 import csv
@@ -30,10 +30,10 @@ from deepergcn.recipes.schema import Inputs, Recipe
 from deepergcn.runs.environment import Environment
 
 FORMAT = 2
-"""The version of run directories and of model files."""
+"""The format version of run directories and model files."""
 
 FORMATS = (1, 2)
-"""The versions that can be read; in version 1 the environment of a run is unknown."""
+"""The format versions that can be read; version 1 does not record the environment."""
 
 METRIC_COLUMNS = (
     "epoch",
@@ -60,7 +60,7 @@ FILES = (
     "sample.csv",
 )
 FOLDERS = ("state", "plots")
-"""What training writes into a run directory."""
+"""What training writes to a run directory."""
 
 Row = dict[str, float | None]
 
@@ -72,7 +72,7 @@ class _Json(BaseModel):
 
 
 class _Format(BaseModel):
-    """The version alone, of a file whose other fields may be unknown here."""
+    """The format version, of a file whose other fields may be unknown to this version."""
 
     format: int
 
@@ -81,16 +81,16 @@ class RunInfo(_Json):
     """The record of a run, apart from its recipe.
 
     Attributes:
-        format: the version of the run directory.
+        format: the format version of the run directory.
         seed: the seed of weights, shuffling, dropout and partitions.
-        versions: of Python and of the packages that compute.
-        environment: the machine and threads that the run was started with; None where that is unknown.
+        versions: the versions of Python and of the packages that affect results.
+        environment: the machine and threads that the run was started with; None if unknown.
         parameters: the number of trainable parameters.
         dataset: the name of the dataset.
-        digest: of the files that it was read from; empty for a converted model.
-        inputs: what the network was built for; ``inputs.task.task()`` is the task.
+        digest: the digest of its files; empty for a converted model.
+        inputs: the inputs of the network; ``inputs.task.task()`` is the task.
         label_names: the names of the outputs, or empty.
-        provenance: how the user's own file was read, to read others in the same way; None for other datasets.
+        provenance: how the user's file was read, to read others in the same way; None for other datasets.
     """
 
     format: int
@@ -106,7 +106,7 @@ class RunInfo(_Json):
 
 
 class Summary(_Json):
-    """How a run ended: the best epoch by its validation score, and all scores at it."""
+    """The result of a run: the best epoch by validation score, and all scores of that epoch."""
 
     recipe: str
     seed: int
@@ -121,12 +121,12 @@ class Summary(_Json):
 
 
 class Run:
-    """A run directory that is whole: opened by :meth:`open`, started by :meth:`create`.
+    """A run directory, opened by :meth:`open` or created by :meth:`create`.
 
     Attributes:
         path: the directory.
         recipe: the resolved recipe.
-        info: what else the run was made of.
+        info: the rest of its record.
     """
 
     def __init__(self, path: Path, recipe: Recipe, info: RunInfo) -> None:
@@ -136,14 +136,14 @@ class Run:
 
     @classmethod
     def create(cls, path: Path, recipe: Recipe, info: RunInfo) -> "Run":
-        """Start a run directory; ``run.json`` comes last, so that a directory that has it has the recipe too."""
+        """Create a run directory; ``run.json`` is written last, so that a directory with it also has the recipe."""
         write_text(path / "recipe.yaml", dump_recipe(recipe))
         write_text(path / "run.json", info.model_dump_json(indent=1) + "\n")
         return cls(path, recipe, info)
 
     @classmethod
     def open(cls, path: str | Path) -> "Run":
-        """The run in a directory; an error says which of its files is missing or not as expected."""
+        """Open a run directory; an error names the file that is missing or damaged."""
         folder = Path(path)
         if not folder.is_dir():
             raise InputError(f"{folder}: is not a run directory; expected one that deepergcn train has written")
@@ -170,13 +170,13 @@ class Run:
         return read_rows(self.path / "dynamics.csv", DYNAMIC_COLUMNS)
 
     def summary(self) -> Summary | None:
-        """How the run ended; None where it has not."""
+        """The result of the run; None if it has not finished."""
         file = self.path / "summary.json"
         return read_json(file, Summary) if file.exists() else None
 
 
 def read_rows(path: Path, columns: tuple[str, ...]) -> list[Row]:
-    """The numbers of a csv file of a run, None for an empty cell."""
+    """Read a log of a run; None for an empty cell."""
     header, *lines = _lines(path) or [[]]
     if tuple(header) != columns:
         raise InputError(f"{path}: has the columns {', '.join(header) or 'none'}; expected {', '.join(columns)}")
@@ -210,12 +210,12 @@ def _read(path: Path) -> str:
 
 
 def read_json(path: Path, model: type[M]) -> M:
-    """The JSON file as a ``model``; an error names the file and the first value that is wrong."""
+    """Read a JSON file as a ``model``; an error names the file and the first wrong value."""
     return parse_json(_read(path), model, str(path))
 
 
 def parse_json(text: str, model: type[M], origin: str) -> M:
-    """The JSON text as a ``model``; an error, which begins with ``origin``, names the first value that is wrong."""
+    """Parse JSON text as a ``model``; an error starts with ``origin`` and names the first wrong value."""
     try:
         return model.model_validate_json(text)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""A file to try a trained network on, where it takes molecules."""
+"""A sample file to try a network of molecules on."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ MOLECULES = {
 
 
 def write_sample(run: Run) -> Path | None:
-    """Write well-known molecules to ``sample.csv`` of the run directory; nothing where the network takes none."""
+    """Write well-known molecules to ``sample.csv`` of the run directory; None if the network takes no molecules."""
     if run.info.inputs.task.level != "graph" or run.info.inputs.nodes != ATOM_SIZES:
         return None
     provenance = run.info.provenance

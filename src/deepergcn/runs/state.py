@@ -1,6 +1,6 @@
-"""The state of training on disk: written beside and renamed, the last two kept, read back bit for bit.
+"""Training states on disk: written atomically, the last two kept, restored bit for bit.
 
-Random draws need no state, see :mod:`deepergcn.data.seeds`; the learning rate is a function of the step.
+Random numbers need no state, see :mod:`deepergcn.data.seeds`; the learning rate is a function of the step.
 """
 
 import json
@@ -19,16 +19,16 @@ from deepergcn.data.storage.files import write_tensors
 from deepergcn.errors import InputError
 
 KEPT = 2
-"""The number of states that are kept: a damaged one falls back to the one before."""
+"""The number of states kept: if the newest is damaged, the one before it is used."""
 
 _PROGRESS = "progress"
 _log = logging.getLogger(__name__)
 
 
 class Scores(BaseModel):
-    """The scores and losses of one epoch; None where there is nothing to score, NaN or infinite where they are.
+    """The scores and losses of one epoch; None if there is nothing to score. They may be NaN or infinite.
 
-    ``smoothed_score`` is the mean of the last validation scores, where more than one of them choose the best epoch.
+    ``smoothed_score`` is the mean of the last validation scores, if several of them select the best epoch.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
@@ -48,18 +48,18 @@ class Scores(BaseModel):
 
 
 class Progress(BaseModel):
-    """How far a run has come.
+    """The progress of a run.
 
     Attributes:
-        epoch: the number of epochs that are done.
-        step: the number of steps of the next epoch that are done.
-        loss_sum: the sum of the train losses of these steps, each times its number of labels.
+        epoch: the number of completed epochs.
+        step: the number of completed steps of the next epoch.
+        loss_sum: the sum of the training losses of these steps, each times its number of labels.
         loss_count: the number of these labels.
-        seconds: spent on these steps.
-        total_seconds: spent on the epochs before.
-        best: the best epoch so far.
-        since_best: the number of evaluations since it.
-        recent: the last validation scores, where several choose the best epoch.
+        seconds: the duration of these steps.
+        total_seconds: the duration of the completed epochs.
+        best: the scores of the best epoch so far.
+        since_best: the number of evaluations since the best epoch.
+        recent: the last validation scores, if several of them select the best epoch.
     """
 
     model_config = ConfigDict(extra="forbid", ser_json_inf_nan="strings")
@@ -82,7 +82,7 @@ def save_state(
     optimizer: torch.optim.Optimizer,
     average: nn.Module | None = None,
 ) -> None:
-    """Write the state, then remove all but the last :data:`KEPT`; ``average`` is that of the weights."""
+    """Write the state, then remove all but the newest :data:`KEPT`; ``average`` is that of the weights."""
     tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
     if average is not None:
         tensors |= {f"average.{name}": tensor for name, tensor in average.state_dict().items()}
@@ -96,16 +96,16 @@ def save_state(
 
 
 def checksums(progress: str, tensors: Mapping[str, Tensor]) -> dict[str, int]:
-    """The CRC-32 of every tensor by its name, and of the progress."""
+    """The CRC-32 of every tensor, by name, and of the progress."""
     return {name: _checksum(tensor) for name, tensor in tensors.items()} | {_PROGRESS: zlib.crc32(progress.encode())}
 
 
 def resume_state(
     folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, average: nn.Module | None = None
 ) -> Progress:
-    """Bring model, optimizer and average to the last state of the run in ``folder``; a new run starts at zero.
+    """Restore model, optimizer and average from the newest state of the run in ``folder``; a new run starts at 0.
 
-    A run that has results but no state that can be read is an error: to start at zero would overwrite them.
+    A run with results but without a readable state is an error: starting at 0 would overwrite them.
     """
     states = folder / "state"
     progress = load_state(states, model, optimizer, average)
@@ -115,8 +115,8 @@ def resume_state(
     found = next((path for path in [*results, *_states(states)] if path.exists()), None)
     if found is not None:
         raise InputError(
-            f"{folder}: cannot be resumed: {states} has no state that can be read; {found.name} and its other "
-            "files stay as they are; train again into another --out"
+            f"{folder}: cannot be resumed: {states} has no state that can be read; {found.name} and the other "
+            "files are left unchanged; train again with another --out"
         )
     return Progress()
 
@@ -137,7 +137,7 @@ def load_state(
 
 
 def _states(folder: Path) -> list[Path]:
-    """All states, the newest first."""
+    """All states, newest first."""
     return sorted(folder.glob("*.safetensors"), reverse=True)
 
 
@@ -180,7 +180,7 @@ def _of(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 
 def _moments(tensors: Mapping[str, Tensor], optimizer: torch.optim.Optimizer) -> dict[int, dict[str, Tensor]]:
-    """The state of Adam for every weight by its number; fused Adam would read beyond moments of another shape."""
+    """Adam's moments by number of the weight; fused Adam would read out of bounds if a shape were wrong."""
     moments: dict[int, dict[str, Tensor]] = {}
     for name, value in tensors.items():
         if name.startswith("optimizer."):
