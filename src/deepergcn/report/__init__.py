@@ -1,1 +1,1 @@
-"""Plots and TensorBoard events made from run directories."""
+"""Tables, charts, HTML reports, model cards and TensorBoard events from run directories and studies."""

@@ -1,6 +1,6 @@
-"""The model card of a run: a README.md beside ``model.safetensors``, so that the folder is ready to upload.
+"""Model cards: a README.md beside ``model.safetensors``, so that the folder is ready to upload.
 
-The front matter is that of the Hugging Face Hub (``library_name``, ``tags``, ``model-index``).
+The front matter is in the format of the Hugging Face Hub (``library_name``, ``tags``, ``model-index``).
 """
 
 from pathlib import Path
@@ -22,18 +22,18 @@ def write_card(
     """Write the card of a finished run.
 
     Args:
-        run: a run that has ended.
-        out: a new or empty folder, which gets a copy of ``model.safetensors`` too; the run directory by default.
-        licence: an identifier such as ``mit``; the card says that none is given otherwise.
-        intended_use: a sentence on what the model is for.
+        run: a finished run.
+        out: a new or empty folder, which also gets a copy of ``model.safetensors``; by default the run directory.
+        licence: an identifier such as ``mit``; if None, the card says that none is stated.
+        intended_use: a sentence that says what the model is for.
     """
     summary = run.summary()
     if summary is None or not run.model_file.is_file():
-        raise InputError(f"{run.path}: has not ended; expected a finished run for a model card")
+        raise InputError(f"{run.path}: has not finished; a model card needs a finished run")
     folder = run.path if out is None else out
     if out is not None:
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise InputError(f"{out}: exists and is not an empty folder; expected a new one for the card")
+            raise InputError(f"{out}: exists and is not an empty folder; expected a new or empty one")
         out.mkdir(parents=True, exist_ok=True)
         write_bytes(out / "model.safetensors", run.model_file.read_bytes())
     path = folder / "README.md"

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f", "#b15928", "#666633")
-"""Colours that differ for colour-blind readers too, of Okabe and Ito first."""
+"""Colour-blind safe colours, those of Okabe and Ito first."""
 
 _VIRIDIS = ("#440154", "#3b528b", "#21918c", "#5ec962", "#d8c51e")
 
 
 @dataclass(frozen=True)
 class Point:
-    """A point of a line; ``error`` is the half height of its bar, ``note`` what is shown besides on hovering."""
+    """A point of a line; ``error`` is half the height of its error bar, ``note`` is shown on hover."""
 
     x: float
     y: float
@@ -24,10 +24,10 @@ class Line:
     """Points of one colour.
 
     Attributes:
-        name: for the legend.
+        name: the label in the legend.
         points: the points.
-        colour: as in HTML.
-        style: ``line`` with markers where there are few points, ``dashed`` without, or ``dots`` alone.
+        colour: an HTML colour.
+        style: ``line`` (with markers if there are few points), ``dashed``, or ``dots`` (markers only).
     """
 
     name: str
@@ -38,14 +38,14 @@ class Line:
 
 @dataclass(frozen=True)
 class LineChart:
-    """Lines over a common axis.
+    """A chart of lines.
 
     Attributes:
         title: the heading.
-        x_label: of the horizontal axis.
-        y_label: of the vertical axis.
-        lines: what is drawn.
-        ticks: the labels of the positions 0, 1, ... where the horizontal axis has names instead of numbers.
+        x_label: the label of the horizontal axis.
+        y_label: the label of the vertical axis.
+        lines: the lines.
+        ticks: labels for the positions 0, 1, ... of a categorical horizontal axis; None for a numeric one.
     """
 
     title: str
@@ -61,7 +61,7 @@ class LineChart:
 
 
 def shade(position: int, count: int) -> str:
-    """A colour for one of several ordered lines, such as layers: from violet to yellow."""
+    """The colour of one of several ordered lines, such as layers: from violet to yellow."""
     if count < 2:
         return _VIRIDIS[1]
     place = position / (count - 1) * (len(_VIRIDIS) - 1)
@@ -83,7 +83,7 @@ def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
 
 
 def thin(points: Sequence[Point], most: int) -> tuple[Point, ...]:
-    """At most this number of points, evenly chosen, the first and the last among them."""
+    """At most ``most`` points, evenly spaced, including the first and the last."""
     if len(points) <= most:
         return tuple(points)
     last = len(points) - 1

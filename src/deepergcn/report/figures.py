@@ -1,4 +1,4 @@
-"""Charts as files for a paper: PNG by matplotlib, SVG as in the report."""
+"""Write charts to files: PNG by matplotlib, SVG as in the report."""
 
 import io
 from pathlib import Path
@@ -14,7 +14,7 @@ _MOST_NAMED = 14
 
 
 def write_figure(chart: LineChart, path: Path) -> list[Path]:
-    """Write the chart to ``path`` with the endings .png and .svg."""
+    """Write the chart to ``path`` with the suffixes .png and .svg."""
     png, svg = path.with_name(f"{path.name}.png"), path.with_name(f"{path.name}.svg")
     picture = io.BytesIO()
     figure(chart).savefig(picture, dpi=160, format="png")

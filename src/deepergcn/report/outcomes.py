@@ -1,4 +1,4 @@
-"""What a trained network says about the test part beside what is true: confusion, ROC, scatter and worst errors."""
+"""Predictions compared with the labels of the test part: confusion matrix, ROC, scatter plot and worst errors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,11 +22,11 @@ class Outcomes:
     """Truth and prediction for the items of a part.
 
     Attributes:
-        task: what is predicted.
+        task: the task.
         names: the names of the outputs.
         ids: the names of the items.
-        truth: [items, outputs], or [items] with numbers of classes; NaN, or -1, where there is no label.
-        values: [items, outputs]: probabilities, or numbers of a regression.
+        truth: [items, outputs], or [items] class indices; NaN or -1 for a missing label.
+        values: [items, outputs]: probabilities, or the values of a regression.
         is_molecule: whether the ids are SMILES.
     """
 
@@ -40,7 +40,7 @@ class Outcomes:
 
 @dataclass(frozen=True)
 class Confusion:
-    """Counts by true and predicted class, each with its share of the true class."""
+    """A confusion matrix: counts by true and predicted class, with the share of the true class."""
 
     names: tuple[str, ...]
     lines: tuple[tuple[str, tuple[tuple[int, float], ...]], ...]
@@ -48,7 +48,7 @@ class Confusion:
 
 @dataclass(frozen=True)
 class WorstError:
-    """An item that is predicted badly; ``picture`` is an SVG of the molecule, or empty."""
+    """An item with a large error; ``picture`` is an SVG of the molecule, or empty."""
 
     name: str
     text: str
@@ -56,7 +56,7 @@ class WorstError:
 
 
 def outcome_charts(found: Outcomes) -> list[LineChart]:
-    """ROC curves, or predicted against true numbers."""
+    """ROC curves, or scatter plots of predicted against true values."""
     if found.task.kind == "regression":
         return [_scatter(found, column) for column in range(min(len(found.names), _MOST_CURVES))]
     if found.task.kind == "multi-class":
@@ -70,7 +70,7 @@ def outcome_charts(found: Outcomes) -> list[LineChart]:
 
 
 def confusion(found: Outcomes) -> Confusion | None:
-    """The confusion of a binary or multi-class task; None for others and for very many classes."""
+    """The confusion matrix of a binary or multi-class task; None for other tasks and for too many classes."""
     if found.task.kind == "multi-class":
         names, truth, predicted = found.names, found.truth.astype(int), found.values.argmax(1)
     elif found.task.kind == "binary":
@@ -90,7 +90,7 @@ def confusion(found: Outcomes) -> Confusion | None:
 
 
 def worst_errors(found: Outcomes) -> list[WorstError]:
-    """The items with the largest errors, the largest first."""
+    """The items with the largest errors, in descending order."""
     if found.task.kind == "multi-class":
         truth = found.truth.astype(int)
         error = np.where(truth >= 0, 1 - found.values[np.arange(len(truth)), truth], -1.0)
@@ -148,7 +148,7 @@ def _scatter(found: Outcomes, column: int) -> LineChart:
 
 
 def _picture(smiles: str) -> str:
-    """The molecule as SVG; empty where the text is none."""
+    """The molecule as SVG; empty if the SMILES is invalid."""
     from rdkit import Chem, RDLogger
     from rdkit.Chem.Draw import rdMolDraw2D
 
@@ -164,7 +164,7 @@ def _picture(smiles: str) -> str:
 
 
 class _Quiet:
-    """RDKit says nothing within."""
+    """Silences RDKit's log."""
 
     def __init__(self, logger: object) -> None:
         self.logger = logger

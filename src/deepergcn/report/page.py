@@ -1,4 +1,4 @@
-"""One self-contained HTML page from run directories and studies."""
+"""A self-contained HTML page from run directories and studies."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ from deepergcn.runs.run import Run
 from deepergcn.version import __version__
 
 _TEMPLATES = resources.files("deepergcn.report").joinpath("templates")
-_STRONG = 0.05  # a difference of so much has the full colour
+_STRONG = 0.05  # the difference that gets the full colour
 
 Facts = list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class RunEntry:
-    """A run of a study, folded away."""
+    """A run of a study, collapsed on the page."""
 
     anchor: str
     title: str
@@ -44,7 +44,7 @@ class RunEntry:
 
 @dataclass(frozen=True)
 class StudyPage:
-    """All that the page says of a study."""
+    """The section of a study."""
 
     anchor: str
     title: str
@@ -90,7 +90,7 @@ class StudyPage:
 
 @dataclass(frozen=True)
 class RunPage:
-    """All that the page says of a single run."""
+    """The section of a single run."""
 
     anchor: str
     title: str
@@ -107,7 +107,7 @@ class RunPage:
 
 
 def study_page(folder: Path) -> StudyPage:
-    """The page of a study."""
+    """Collect the section of a study."""
     study, results = read_study(folder), collect(folder)
     by_key = {(result.row, result.column, result.seed): result for result in results}
     anchor = folder.name or study.name
@@ -126,7 +126,7 @@ def study_page(folder: Path) -> StudyPage:
 
 
 def run_page(folder: Path, outcomes: Outcomes | None = None) -> RunPage:
-    """The page of a single run; ``outcomes`` are its predictions, where the data is at hand."""
+    """Collect the section of a run; ``outcomes`` are its predictions, if its data is available."""
     run = Run.open(folder)
     metric = run.info.inputs.task.metric
     drawn = [*curve_charts(run.metrics(), metric), *dynamics_charts(run.dynamics())]
@@ -143,7 +143,7 @@ def run_page(folder: Path, outcomes: Outcomes | None = None) -> RunPage:
 
 
 def render(pages: Sequence[StudyPage | RunPage | TuningPage]) -> str:
-    """The pages as one HTML text that needs no other file."""
+    """Render the sections as one HTML text that needs no other files."""
     environment = Environment(loader=FunctionLoader(_template), autoescape=True, undefined=StrictUndefined)
     environment.filters["shaded"] = _shaded
     text: str = environment.get_template("report.html").render(
@@ -202,7 +202,7 @@ def _facts(run: Run) -> Facts:
 
 
 def _shaded(score: Score, same_data: bool) -> Markup:
-    """A cell's colour: green where ours is better than the paper's, red where it is worse."""
+    """The colour of a cell: green if our score is better than the paper's, red if it is worse."""
     if score.difference is None:
         return Markup("")
     strength = min(abs(score.difference) / _STRONG, 1.0) * (0.35 if same_data else 0.18)

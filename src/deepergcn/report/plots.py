@@ -1,4 +1,4 @@
-"""A run as pictures: loss and score over the epochs; beta, p, y and s of every layer, as in the paper's appendix."""
+"""Plots of a run: loss and score over the epochs; beta, p, y and s of every layer, as in the paper's appendix."""
 
 import io
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ from deepergcn.data.storage.files import write_bytes
 from deepergcn.runs.run import Row, Run
 
 PARAMETERS = {"beta": "β", "p": "p", "y": "y", "s": "s"}
-"""The parameters that a layer may learn apart from its weights, and their symbols."""
+"""The scalars that a layer may learn besides its weights, and their symbols."""
 
 _COLOURS = {"train": "#7f7f7f", "valid": "#1f77b4", "test": "#d62728"}
 _MOST_NAMED_LAYERS = 14
 
 
 def write_plots(run: Run) -> list[Path]:
-    """Draw ``metrics.csv`` and ``dynamics.csv`` of a run into its folder ``plots``; gives the files."""
+    """Plot ``metrics.csv`` and ``dynamics.csv`` of a run in its folder ``plots``; returns the files."""
     dynamics, summary = run.dynamics(), run.summary()
     best_epoch = None if summary is None else summary.best_epoch
     figures = {"curves": curves(run.metrics(), run.info.inputs.task.metric, best_epoch)}
@@ -31,7 +31,7 @@ def write_plots(run: Run) -> list[Path]:
 
 
 def curves(metrics: Sequence[Row], metric: str, best_epoch: int | None = None) -> Figure:
-    """Loss beside score over the epochs, the best epoch marked in both."""
+    """Loss and score over the epochs side by side, with the best epoch marked."""
     figure = Figure(figsize=(10, 4), layout="constrained")
     for axes, kind, label in zip(figure.subplots(1, 2), ("loss", "score"), ("loss", metric), strict=True):
         for part, colour in _COLOURS.items():
@@ -48,7 +48,7 @@ def curves(metrics: Sequence[Row], metric: str, best_epoch: int | None = None) -
 
 
 def layers_over_epochs(dynamics: Sequence[Row], name: str) -> Figure:
-    """One learned parameter over the epochs, a line for every layer, from the first in violet to the last in yellow."""
+    """A learned parameter over the epochs, one line per layer, from violet (first) to yellow (last)."""
     lines: dict[int, tuple[list[float], list[float]]] = {}
     for row in dynamics:
         epoch, layer, value = row["epoch"], row["layer"], row[name]
@@ -75,7 +75,7 @@ def layers_over_epochs(dynamics: Sequence[Row], name: str) -> Figure:
 
 
 def learned(dynamics: Sequence[Row], name: str) -> bool:
-    """Whether some layer has the parameter and it changes from epoch to epoch."""
+    """Whether the parameter of some layer changes between epochs."""
     first: dict[float | None, float] = {}
     for row in dynamics:
         value = row[name]

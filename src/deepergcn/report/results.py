@@ -1,4 +1,4 @@
-"""Scores of a study as data: one row a run, from run directories to CSV and back."""
+"""The results of a study, one row per run: collected from run directories, written to CSV and read back."""
 
 import csv
 import io
@@ -18,17 +18,17 @@ class Result(Part):
     """One run of a study.
 
     Attributes:
-        study, dataset, recipe: what was run on what.
-        column, row, seed: which run of the study it is.
+        study, dataset, recipe: their names.
+        column, row, seed: the cell of the study and the seed.
         epochs: the number of epochs trained.
-        best_epoch: the best epoch by validation, whose scores these are.
-        valid, test: the scores; None where there is nothing to score, or the run has failed.
-        published: the paper's value of the cell.
-        seconds: spent on training and evaluation.
-        peak_memory_mb: the most memory that the process had in use.
+        best_epoch: the best epoch by validation score.
+        valid, test: the scores of that epoch; None if there is nothing to score or the run failed.
+        published: the paper's value.
+        seconds: the duration of training and evaluation.
+        peak_memory_mb: the peak memory of the process.
         parameters: the number of trainable parameters.
-        version, commit: of deepergcn, as far as they are known.
-        failure: why the run has failed.
+        version, commit: those of deepergcn, if known.
+        failure: the reason of a failure.
     """
 
     study: str
@@ -57,7 +57,7 @@ class Result(Part):
 
     @property
     def key(self) -> tuple[str, str, str, int, int | None]:
-        """What identifies a row of the file."""
+        """The fields that identify a row."""
         return self.dataset, self.column, self.row, self.seed, self.epochs
 
 
@@ -65,14 +65,14 @@ _NUMBERS = {name for name, field in Result.model_fields.items() if field.annotat
 
 
 def collect(folder: Path) -> list[Result]:
-    """The ended and the failed runs of a study's folder."""
+    """The finished and failed runs of a study."""
     study = read_study(folder)
     found = (_result(folder, study, run) for run in study.runs)
     return [result for result in found if result is not None]
 
 
 def read_results(path: Path) -> list[Result]:
-    """The rows of a results file."""
+    """Read a file of results."""
     try:
         rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
@@ -88,7 +88,7 @@ def read_results(path: Path) -> list[Result]:
 
 
 def add_results(path: Path, results: Iterable[Result]) -> list[Result]:
-    """Write results to a file, in place of those of the same runs in it; all that the file then has."""
+    """Add results to a file, replacing those of the same runs; returns all results in the file."""
     old = read_results(path) if path.exists() else []
     merged = {result.key: result for result in old} | {result.key: result for result in results}
     kept = sorted(merged.values(), key=lambda result: (result.dataset, result.column, len(result.row), result.row))
@@ -97,7 +97,7 @@ def add_results(path: Path, results: Iterable[Result]) -> list[Result]:
 
 
 def results_csv(results: Sequence[Result]) -> str:
-    """The results as the text of a CSV file."""
+    """The results as CSV text."""
     return csv_text([list(Result.model_fields), *([_cell(value) for _, value in result] for result in results)])
 
 

@@ -1,4 +1,4 @@
-"""The charts of one run: loss and score over the epochs, and what every layer learns."""
+"""The charts of a run: loss and score over the epochs, and the learned parameters of every layer."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ def curve_charts(metrics: Sequence[Row], metric: str) -> list[LineChart]:
 
 
 def dynamics_charts(dynamics: Sequence[Row]) -> list[LineChart]:
-    """Every learned parameter over the epochs, a line for every layer."""
+    """Every learned parameter over the epochs, one line per layer."""
     found = []
     for name, symbol in PARAMETERS.items():
         if not learned(dynamics, name):

@@ -1,4 +1,4 @@
-"""A study on disk: ``study.json`` says which table its run directories fill, and how to draw it."""
+"""The file ``study.json``: the table that the run directories of a study fill, and its charts."""
 
 from pathlib import Path
 from typing import Literal
@@ -10,13 +10,13 @@ from deepergcn.errors import InputError
 from deepergcn.runs.run import parse_json
 
 FORMAT = 1
-"""The version of ``study.json``."""
+"""The format version of ``study.json``."""
 
 FILE = "study.json"
 
 
 class Part(BaseModel):
-    """A part of a study: unknown keys are errors, and nothing changes after it is read."""
+    """A part of a study: immutable, and unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -25,9 +25,9 @@ class Row(Part):
     """A row of the table: a depth, or a task.
 
     Attributes:
-        name: part of the run directories' names.
-        label: how the table prints it.
-        layers: the number of layers, where that is what the rows differ in.
+        name: its name in run directories.
+        label: its label in tables.
+        layers: the number of layers, if rows are depths.
     """
 
     name: str
@@ -39,9 +39,9 @@ class Column(Part):
     """A column of the table.
 
     Attributes:
-        name: part of the run directories' names.
-        label: how the table prints it.
-        group: a heading that neighbouring columns share.
+        name: its name in run directories.
+        label: its label in tables.
+        group: a heading shared by adjacent columns.
     """
 
     name: str
@@ -58,12 +58,12 @@ class Chart(Part):
     """A chart of the study's scores.
 
     Attributes:
-        kind: ``depth`` is the score over the rows, a line for every column; ``sweep`` the score over the columns, a
-            line for every row; ``compare`` the score of every column in each row; ``dynamics`` what
-            every layer learns over the epochs.
+        kind: ``depth`` is the score over the rows, one line per column; ``sweep`` the score over the columns, one
+            line per row; ``compare`` the score of every column in each row; ``dynamics`` the learned parameters of
+            every layer over the epochs.
         title: the heading.
         x_label: the label of the horizontal axis.
-        columns: the columns that are drawn; all of them where none is named.
+        columns: the columns to draw; all if empty.
     """
 
     kind: Literal["depth", "sweep", "compare", "dynamics"]
@@ -73,14 +73,14 @@ class Chart(Part):
 
 
 class CellRun(Part):
-    """One run of a cell: its place and state.
+    """One run of a cell: its folder and state.
 
     Attributes:
-        row, column, seed: which run it is.
+        row, column, seed: the cell and the seed.
         folder: the run directory, relative to the study's.
         command: the command that trains it.
-        state: ``failed`` with a ``reason``, or how far it is.
-        commit: of the code that trains it, where that is known.
+        state: its state; ``failed`` comes with a ``reason``.
+        commit: the commit of the code that trains it, if known.
     """
 
     row: str
@@ -99,7 +99,7 @@ class CellRun(Part):
 
 
 class StudyTable(Part):
-    """A study: rows, columns, the published value of every cell, and the runs that were asked for."""
+    """A study: rows, columns, the published value of every cell, and the requested runs."""
 
     format: int = FORMAT
     name: str
@@ -126,7 +126,7 @@ def is_study(folder: Path) -> bool:
 
 
 def read_study(folder: Path) -> StudyTable:
-    """The study in a folder."""
+    """Read ``study.json`` of a folder."""
     file = folder / FILE
     try:
         text = file.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The charts of a study: score against depth, against beta and p, and beside the paper's."""
+"""The charts of a study: score over depth, over beta and p, and compared with the paper's."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ _MOST_WITH_PAPER = 4  # lines, each with a dashed one of the paper's beside
 
 
 def study_charts(charts: Sequence[Chart], table: ScoreTable, metric: str, same_data: bool) -> list[LineChart]:
-    """What the study asks to be drawn of its scores; ``same_data`` says whether the paper's values are comparable."""
+    """The charts of a study's scores; ``same_data`` says whether the paper's values are comparable."""
     paper = "paper" if same_data else "paper, its dataset"
     makers = {"depth": _depth, "sweep": _sweep, "compare": _compare}
     drawn = [makers[chart.kind](chart, table, metric, paper) for chart in charts if chart.kind in makers]

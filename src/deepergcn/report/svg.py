@@ -1,4 +1,4 @@
-"""Charts as SVG: inline in the report, where they follow its colours and answer the pointer, or as files."""
+"""Charts as SVG: inline in the report, with its style and tooltips, or as files."""
 
 from html import escape
 
@@ -16,7 +16,7 @@ text{font:12px system-ui,sans-serif;fill:#222}.grid{stroke:#ddd}.axis{stroke:#88
 
 
 def draw(chart: LineChart, alone: bool = False) -> str:
-    """The chart as an SVG element; ``alone`` makes it a file with colours of its own."""
+    """The chart as an SVG element; with ``alone`` as a self-contained file."""
     legend = _legend(chart.lines)
     height = HEIGHT + 18 * len(legend)
     frame = _Frame(chart)
@@ -35,7 +35,7 @@ def draw(chart: LineChart, alone: bool = False) -> str:
 
 
 class _Frame:
-    """From the chart's values to places in the picture."""
+    """Maps values to coordinates."""
 
     def __init__(self, chart: LineChart) -> None:
         self.chart = chart
@@ -77,7 +77,7 @@ class _Frame:
         return [(value, f"{value:g}") for value in nice_ticks(self.x_low, self.x_high, 8)]
 
     def tip(self, line: Line, point: Point) -> str:
-        """What is shown on hovering."""
+        """The text of the tooltip."""
         x = self.chart.ticks[round(point.x)] if self.chart.ticks else f"{point.x:g}"
         error = "" if point.error is None else f" ± {point.error:.4f}"
         note = f"\n{point.note}" if point.note else ""
@@ -107,7 +107,7 @@ def _line(line: Line, frame: _Frame) -> str:
 
 
 def _legend(lines: tuple[Line, ...]) -> list[str]:
-    """The names of the lines below the picture, in rows; the first and the last where there are many."""
+    """The legend below the chart, in rows; if there are many lines, only some of them."""
     named = lines if len(lines) <= _MOST_NAMED else (lines[0], lines[len(lines) // 2], lines[-1])
     rows: list[list[str]] = [[]]
     x = _LEFT

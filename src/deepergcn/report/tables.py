@@ -1,4 +1,4 @@
-"""A study's table as the paper prints it, with ours beside: as Markdown, LaTeX and CSV."""
+"""The table of a study, our scores beside the paper's, as Markdown, LaTeX and CSV."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,19 +9,19 @@ from deepergcn.report.results import Result
 from deepergcn.report.study import Column, Row
 
 NONE = "\u2013"
-"""What stands in a cell without a value, as in the paper."""
+"""The text of a cell without a value, as in the paper."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """A cell of the table: ours over all seeds, and the paper's.
+    """A cell of the table: our score over all seeds, and the paper's.
 
     Attributes:
-        ours: the mean test score; None where no run has ended.
-        deviation: the standard deviation over the seeds; None where there are fewer than two.
+        ours: the mean test score; None if no run has finished.
+        deviation: the standard deviation over the seeds; None for fewer than two.
         seeds: the number of seeds.
         paper: the published value.
-        failure: why a run has failed.
+        failure: the reason of a failure.
     """
 
     ours: float | None = None
@@ -60,11 +60,11 @@ class ScoreTable:
         return self.scores[row.name, column.name]
 
     def averages(self) -> list[Score]:
-        """The mean of every column over the rows that have ours; no mean of the paper's where it lacks one of them."""
+        """The mean of every column over the rows with our score; the paper's only if it has all of these rows."""
         return [_average([self.score(row, column) for row in self.rows]) for column in self.columns]
 
     def lines(self) -> list[list[Score]]:
-        """The scores, row by row."""
+        """The scores by row."""
         return [[self.score(row, column) for column in self.columns] for row in self.rows]
 
 
@@ -74,7 +74,7 @@ def score_table(
     columns: Sequence[Column],
     published: dict[str, dict[str, float | None]],
 ) -> ScoreTable:
-    """The table of these results, which are of one dataset and one number of epochs."""
+    """The table of these results, all of one dataset and one number of epochs."""
     scores = {}
     for row in rows:
         for column in columns:
@@ -91,7 +91,7 @@ def score_table(
 
 
 def markdown(table: ScoreTable, corner: str = "layers") -> str:
-    """Ours, and the paper's in brackets."""
+    """The table as Markdown, the paper's scores in parentheses."""
     header = [corner, *(column.title for column in table.columns)]
     lines = [f"| {' | '.join(header)} |", "|" + "---|" * len(header)]
     for row, scores in zip(table.rows, table.lines(), strict=True):
@@ -100,7 +100,7 @@ def markdown(table: ScoreTable, corner: str = "layers") -> str:
 
 
 def latex(table: ScoreTable, corner: str = "\\#layers") -> str:
-    """The table as the paper sets it, the best of ours in bold, the paper's value small below."""
+    """The table as LaTeX, our best score in bold, the paper's scores in parentheses."""
     best = max((score.ours for scores in table.lines() for score in scores if score.ours is not None), default=None)
     groups = column_groups(table.columns)
     lines = [f"\\begin{{tabular}}{{l{'l' * len(table.columns)}}}", "\\toprule"]
@@ -115,7 +115,7 @@ def latex(table: ScoreTable, corner: str = "\\#layers") -> str:
 
 
 def table_csv(table: ScoreTable) -> str:
-    """A line for every cell: ours, deviation, seeds, the paper's value and the difference."""
+    """The table as CSV, one row per cell: ours, deviation, seeds, the paper's and the difference."""
     lines: list[Sequence[object]] = [("row", "column", "ours", "deviation", "seeds", "paper", "difference")]
     for row in table.rows:
         for column in table.columns:
@@ -127,7 +127,7 @@ def table_csv(table: ScoreTable) -> str:
 
 
 def column_groups(columns: Sequence[Column]) -> list[tuple[str, int]]:
-    """The headings that neighbouring columns share, each with the number of its columns."""
+    """The headings of adjacent columns, with their number of columns."""
     groups: list[tuple[str, int]] = []
     for column in columns:
         if groups and groups[-1][0] == column.group:

@@ -1,4 +1,4 @@
-"""TensorBoard events of a run, beside its csv files: losses, scores, and the beta, p, y and s of every layer."""
+"""TensorBoard events of a run: losses, scores, and beta, p, y and s of every layer."""
 
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
 FOLDER = "tensorboard"
-"""Where in the run directory the events are."""
+"""The folder of the events in the run directory."""
 
 
 class TensorBoard(Callback):
-    """Writes events into the run directory. A resumed run replaces the events of the epochs that it trains again."""
+    """Writes events to the run directory. A resumed run replaces the events of epochs that are trained again."""
 
     def __init__(self) -> None:
         if find_spec("tensorboard") is None:

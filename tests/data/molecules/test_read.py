@@ -251,7 +251,7 @@ def test_wrong_arguments(file: Path, root: Path, tmp_path: Path) -> None:
         read_molecules(tmp_path / "none.csv", targets="active", root=root)
     sdf = tmp_path / "m.sdf"
     sdf.write_text(record("ethane", "CC", "low"))
-    with pytest.raises(InputError, match="leave smiles_column out"):
+    with pytest.raises(InputError, match="expected no smiles_column"):
         read_molecules(sdf, targets="level", smiles_column="smiles", root=root)
 
 

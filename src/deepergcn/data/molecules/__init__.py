@@ -1,1 +1,1 @@
-"""Molecules from SMILES and SDF files: read, featurised as OGB does, split."""
+"""Read molecules from SMILES and SDF files, featurize them as OGB does, and split them."""

@@ -1,8 +1,7 @@
-"""Atoms and bonds as the integer categories of OGB.
+"""Atoms and bonds as OGB's integer categories.
 
-Every atom has nine integers and every bond three, each the position of a property in its list, the last
-position taking anything that is not listed. A network trained on an OGB molecule dataset thus reads any
-molecule.
+Every atom has nine integers and every bond three, each the index of a property in its list; the last index stands
+for anything not listed. A network trained on an OGB molecule dataset can thus read any molecule.
 """
 
 from dataclasses import dataclass
@@ -49,7 +48,7 @@ _LOWEST, _HIGHEST = -128, 127
 
 
 def _lookup(lists: tuple[tuple[int, ...], ...]) -> npt.NDArray[np.uint8]:
-    """For each property a table from its value, less the lowest, to its position in the list."""
+    """For each property a table from its value, minus the lowest, to its index in the list."""
     tables = np.empty((len(lists), _HIGHEST - _LOWEST + 1), dtype=np.uint8)
     for table, values in zip(tables, lists, strict=True):
         table[:] = len(values)
@@ -62,14 +61,14 @@ _ATOM_LOOKUP, _BOND_LOOKUP = _lookup(ATOM_LISTS), _lookup(BOND_LISTS)
 
 @dataclass(frozen=True, eq=False)
 class MoleculeGraphs:
-    """Molecules end to end in flat arrays.
+    """Molecules concatenated in flat arrays.
 
     Args:
         atoms: uint8 [N, 9], the categories of every atom in RDKit's order.
-        bonds: int32 [2, B], the two atoms of every bond in RDKit's order, numbered within the molecule.
+        bonds: int32 [2, B], the two atoms of every bond in RDKit's order, as indices within the molecule.
         bond_features: uint8 [B, 3], the categories of every bond.
-        num_atoms: int64 [M], the atoms of each molecule.
-        num_bonds: int64 [M], the bonds of each molecule.
+        num_atoms: int64 [M], the number of atoms of each molecule.
+        num_bonds: int64 [M], the number of bonds of each molecule.
     """
 
     atoms: npt.NDArray[np.uint8]
@@ -80,7 +79,7 @@ class MoleculeGraphs:
 
     @classmethod
     def concatenate(cls, parts: list["MoleculeGraphs"]) -> "MoleculeGraphs":
-        """The molecules of all parts, in order."""
+        """Concatenate several of them."""
         parts = parts or [featurize([])]
         return cls(
             atoms=np.concatenate([part.atoms for part in parts]),
@@ -91,7 +90,7 @@ class MoleculeGraphs:
         )
 
     def select(self, keep: npt.NDArray[np.bool_]) -> "MoleculeGraphs":
-        """The molecules for which ``keep`` [M] holds."""
+        """The molecules where ``keep`` [M] is True."""
         atoms, bonds = np.repeat(keep, self.num_atoms), np.repeat(keep, self.num_bonds)
         return MoleculeGraphs(
             atoms=self.atoms[atoms],
@@ -103,7 +102,7 @@ class MoleculeGraphs:
 
 
 def featurize(mols: list[Mol]) -> MoleculeGraphs:
-    """The graphs of sanitized molecules: hydrogens are counted on their heavy atoms where implicit."""
+    """The graphs of sanitized molecules; implicit hydrogens are counted as a feature of their heavy atom."""
     atoms = [
         (
             atom.GetAtomicNum(),

@@ -1,4 +1,4 @@
-"""From the text of molecules to their graphs, in parallel; what cannot be read is kept with its reason."""
+"""Parse and featurize molecules in parallel; those that cannot be read are kept with the reason."""
 
 import contextlib
 import re
@@ -20,7 +20,7 @@ from deepergcn.data.progress import ProgressHook
 from deepergcn.errors import InputError, quote
 
 Form = Literal["smiles", "molblock"]
-"""How a molecule is written: as SMILES, or as a record of an SDF file."""
+"""The format of a molecule: SMILES, or a record of an SDF file."""
 
 _MOST_ATOMS = 100_000
 _MOST_RING_ATOMS, _MOST_RINGS = 5_000, 500  # in a molecule with rings: RDKit's time and memory grow with their cube
@@ -32,13 +32,13 @@ _IDLE_SECONDS = 5
 
 @dataclass(frozen=True, eq=False)
 class ParsedMolecules:
-    """The readable molecules of a list of texts.
+    """The molecules of a list of texts.
 
     Args:
-        graphs: The molecules that can be read, in order.
-        positions: int64 [M], where each of them stands in the list, from 0.
-        skipped: The others.
-        scaffolds: The scaffold of every text, where asked for; ``None`` where there is none to be found.
+        graphs: the molecules that can be read, in order.
+        positions: int64 [M], their positions in the list, from 0.
+        skipped: the others.
+        scaffolds: the scaffold of every text, if requested; ``None`` for a text without one.
     """
 
     graphs: MoleculeGraphs
@@ -56,10 +56,9 @@ def parse_molecules(
     workers: int | None = None,
     progress: ProgressHook | None = None,
 ) -> ParsedMolecules:
-    """Read and featurize molecules in ``workers`` processes (all cores when not given).
+    """Parse and featurize molecules in ``workers`` processes (by default one per core).
 
-    A text that cannot be read is skipped with its reason, or an error where ``strict``. RDKit writes
-    nothing to the terminal.
+    A text that cannot be read is skipped with the reason, or raises an error if ``strict``. RDKit prints nothing.
     """
     if workers is not None and workers < 1:
         raise InputError(f"workers is {workers}; expected at least 1")
@@ -126,7 +125,7 @@ def _parse_chunk(start: int, texts: Sequence[str | None], form: Form, scaffolds:
 
 
 def parse_molecule(text: str | None, form: Form = "smiles") -> Mol | str:
-    """The molecule, or RDKit's reason why it cannot be read."""
+    """The molecule, or RDKit's reason for refusing it."""
     if text is None or not text.strip():
         return "empty"
     if form == "smiles" and not text.split()[0].isascii():  # RDKit passes over such characters at the ends
@@ -157,7 +156,7 @@ def _read(text: str, form: Form, *, sanitize: bool) -> Mol | None:
 
 
 def _too_large(text: str, form: Form) -> str | None:
-    """Why a molecule is too large for RDKit to find its rings, if it is."""
+    """The reason if a molecule is too large for RDKit's ring search."""
     with rdBase.CaptureErrorLog():
         mol = _read(text, form, sanitize=False)
     if mol is None:
@@ -172,7 +171,7 @@ def _too_large(text: str, form: Form) -> str | None:
 
 
 def _scaffold_of_refused(text: str | None, form: Form) -> str | None:
-    """The scaffold of a molecule that is refused for its valences only, so that it counts in a split."""
+    """The scaffold of a molecule refused for its valences only, so that it counts in a split."""
     try:
         mol = None if not text or len(text) > _LONG[form] else _read(text, form, sanitize=False)
         if mol is None or not mol.GetNumAtoms():
@@ -195,5 +194,5 @@ def _reason(messages: str) -> str:
 
 
 def molecule_title(text: str | None, form: Form) -> str:
-    """What names the molecule to people: its SMILES, or the first line of its record."""
+    """The title of a molecule: its SMILES, or the first line of its record."""
     return "" if text is None else text.strip() if form == "smiles" else text.partition("\n")[0].strip()

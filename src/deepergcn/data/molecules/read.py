@@ -1,4 +1,4 @@
-"""Tables of molecules: a SMILES column or an SDF file, with labels to learn or without them to predict."""
+"""Read molecules from tables with a SMILES column or from SDF files, with labels for training or without."""
 
 import logging
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ from deepergcn.errors import InputError, quote
 
 MoleculeSplit = Literal["random", "scaffold"]
 
-_VERSION = 1  # of what is cached: to be raised when the same file gives another dataset
+_VERSION = 1  # of the cached data: increase it when the same file gives another dataset
 
 _log = logging.getLogger(__name__)
 
@@ -53,28 +53,28 @@ def read_molecules(
     workers: int | None = None,
     progress: ProgressHook | None = None,
 ) -> Dataset:
-    """A dataset of molecules from a file ``.csv``, ``.csv.gz``, ``.parquet``, ``.sdf`` or ``.sdf.gz``.
+    """Read a dataset of molecules from a ``.csv``, ``.csv.gz``, ``.parquet``, ``.sdf`` or ``.sdf.gz`` file.
 
-    Rows are counted from 1, without the header. A row whose molecule RDKit refuses, or whose target is no
-    number in a regression, is skipped; ``dataset.provenance.skipped`` lists them.
+    Rows are counted from 1, without the header. A row is skipped if RDKit refuses its molecule, or if its target is
+    not a number in a regression; ``dataset.provenance.skipped`` lists the skipped rows.
 
     Args:
-        path: The file; a CSV has a header. Or its rows, where it has been opened with ``open_rows`` already.
-        targets: The columns (or SDF properties) to learn. Empty cells are missing labels.
-        smiles_column: The column of SMILES; the one called "smiles" in any case when not given. An SDF has none.
-        id_column: The column of names for the molecules; their SMILES (their titles in an SDF) when not given.
-        kind: The kind of the task; see :func:`deepergcn.data.tables.labels.infer_labels` for what it is when not given.
-        metric: The metric; the first of its kind when not given.
-        split: ``"random"`` (of the molecules with a label) or ``"scaffold"`` (OGB's; a molecule that is refused
-            for its valences counts in the split, and is then left out).
-        split_column: A column that says train, valid or test, instead of ``split``.
-        fractions: The sizes of train, valid and test.
-        seed: The seed of a random split.
-        strict: Whether a row that cannot be read is an error.
-        skipped_file: Where to list the skipped rows as CSV.
-        root: The folder of the cache.
-        workers: The number of processes; all cores when not given.
-        progress: Called with the number of molecules done and of all.
+        path: the file; a CSV has a header. Or its rows, if they are already open (``open_rows``).
+        targets: the columns (or SDF properties) to learn. Empty cells are missing labels.
+        smiles_column: the column of SMILES; by default "smiles", ignoring case. An SDF file has none.
+        id_column: the column of ids; by default the SMILES, or the titles in an SDF file.
+        kind: the kind of the task; by default inferred, see :func:`deepergcn.data.tables.labels.infer_labels`.
+        metric: the metric; by default the first metric of the kind.
+        split: ``"random"`` (over the molecules with a label) or ``"scaffold"`` (OGB's; a molecule refused for its
+            valences counts in the split and is then dropped).
+        split_column: a column with the values train, valid and test, instead of ``split``.
+        fractions: the fractions of train, valid and test.
+        seed: the seed of a random split.
+        strict: raise an error for a row that cannot be read.
+        skipped_file: a CSV file to write the skipped rows to.
+        root: the folder of the cache.
+        workers: the number of processes; by default one per core.
+        progress: called with the number of finished molecules and the total.
     """
     opened, path = (path, path.table.path) if isinstance(path, MoleculeRows) else (None, Path(path))
     columns = (targets,) if isinstance(targets, str) else tuple(targets)
@@ -132,14 +132,14 @@ def read_molecules_to_predict(
     workers: int | None = None,
     progress: ProgressHook | None = None,
 ) -> Dataset:
-    """The molecules of a file in the order of its rows, without labels and all in the part ``test``.
+    """Read the molecules of a file in the order of its rows, without labels, all in the part ``test``.
 
-    ``dataset.provenance`` has the row of each graph and the rows that are skipped.
+    ``dataset.provenance`` has the row of each graph and the skipped rows.
 
     Args:
-        path: A file as :func:`read_molecules` takes it; targets are not needed and not read.
-        task: The task of the network that is to predict.
-        label_names: The names of its outputs.
+        path: a file as for :func:`read_molecules`; targets are neither needed nor read.
+        task: the task of the network.
+        label_names: the names of its outputs.
 
     The other arguments are those of :func:`read_molecules`.
     """
@@ -166,7 +166,7 @@ def read_molecules_to_predict(
 
 
 def molecule_dataset(graphs: MoleculeGraphs, **fields: Any) -> Dataset:
-    """The dataset of these molecules; the fields are those of :class:`Dataset` that are not the graphs'."""
+    """A dataset of these molecules; ``fields`` are the fields of :class:`Dataset` other than the graphs."""
     return Dataset(
         node_ptr=_pointers(graphs.num_atoms),
         edge_ptr=_pointers(graphs.num_bonds),
@@ -181,7 +181,7 @@ def molecule_dataset(graphs: MoleculeGraphs, **fields: Any) -> Dataset:
 
 
 def _renumber(split: dict[str, Tensor], positions: npt.NDArray[np.int64]) -> dict[str, Tensor]:
-    """From numbers of rows to numbers of graphs; a row that has no graph falls out."""
+    """From row indices to graph indices; rows without a graph are dropped."""
     rows = torch.from_numpy(positions)
     return {part: torch.searchsorted(rows, index[torch.isin(index, rows)]) for part, index in split.items()}
 

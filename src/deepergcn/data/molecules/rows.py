@@ -1,4 +1,4 @@
-"""The rows of a file of molecules: which can be read, and why the others cannot."""
+"""The rows of a file of molecules, readable and skipped."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from deepergcn.data.tables.labels import LabelSchema
 from deepergcn.errors import InputError, quote
 
 MOLECULE_NAMES = CSV_NAMES + PARQUET_NAMES + SDF_NAMES
-"""How the names of files end that can be read."""
+"""The suffixes of files that can be read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,11 +25,11 @@ class MoleculeRows:
     """All rows of a file.
 
     Args:
-        table: The columns, or the properties of an SDF.
-        texts: The molecule of every row.
-        form: How the molecules are written.
-        names: The id of every row.
-        smiles_column: The column of the SMILES; an SDF has none.
+        table: the columns, or the properties of an SDF file.
+        texts: the molecule of every row.
+        form: the format of the molecules.
+        names: the id of every row.
+        smiles_column: the column of SMILES; None for an SDF file.
     """
 
     table: Columns
@@ -44,18 +44,18 @@ class MoleculeRows:
 
 
 def check_molecule_file(path: Path) -> None:
-    """Check that the file is there and that its name says how to read it."""
+    """Check that the file exists and that its suffix is known."""
     check_file(path)
     if not path.name.lower().endswith(MOLECULE_NAMES):
         raise InputError(f"{path}: expected a name that ends in {', '.join(MOLECULE_NAMES)}")
 
 
 def open_rows(path: Path, smiles_column: str | None, id_column: str | None) -> MoleculeRows:
-    """The rows of a file, not yet parsed."""
+    """Read the rows of a file without parsing the molecules."""
     texts: list[str | None]
     if path.name.lower().endswith(SDF_NAMES):
         if smiles_column is not None:
-            raise InputError(f"{path}: an SDF file has its molecules in its records; leave smiles_column out")
+            raise InputError(f"{path}: an SDF file has no SMILES column; expected no smiles_column")
         records, table = read_sdf(path)
         texts = list(records)
         name_column = id_column or TITLE
@@ -81,7 +81,7 @@ def parse_rows(
     workers: int | None,
     progress: ProgressHook | None,
 ) -> ParsedMolecules:
-    """The molecules of the rows. A row whose label is no number in a regression cannot be read either."""
+    """Parse the molecules of the rows; a row whose label is not a number in a regression is skipped too."""
     path, skipped = rows.table.path, _without_number(rows, schema)
     if strict and skipped:
         first = skipped[min(skipped)]

@@ -4,13 +4,13 @@ from rdkit import Chem
 from rdkit.Chem.rdchem import Mol
 
 MOST_ATOMS = 1_000
-"""A larger molecule is its own scaffold: RDKit's time for a scaffold grows with the cube of the atoms."""
+"""A larger molecule is its own scaffold: RDKit's time grows with the cube of the number of atoms."""
 
 
 def murcko_scaffold(mol: Mol) -> str:
     """The scaffold as SMILES without stereochemistry; empty for a molecule without rings.
 
-    Valences are not checked: a molecule that RDKit refuses for its valences has a scaffold all the same.
+    Valences are not checked: a molecule that RDKit refuses for its valences still has a scaffold.
     """
     if not mol.GetRingInfo().NumRings():
         return ""

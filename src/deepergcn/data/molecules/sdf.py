@@ -1,4 +1,4 @@
-"""SDF files: the records of molecules, and their properties as a table."""
+"""Read SDF files: records of molecules, and their properties as a table."""
 
 import logging
 import re
@@ -13,7 +13,7 @@ from deepergcn.errors import InputError
 SDF_NAMES = (".sdf", ".sdf.gz")
 
 TITLE = "_Name"
-"""The column of the records' first lines, under the name that RDKit gives them."""
+"""The column of the records' titles, under RDKit's name."""
 
 _END = re.compile(r"^\$\$\$\$.*\n?", re.MULTILINE)
 _PROPERTY = re.compile(r"^>[^<\n]*<([^>\n]+)>.*\n((?:.*\S.*\n?)*+)", re.MULTILINE)
@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 
 def read_sdf(path: Path) -> tuple[list[str], Columns]:
-    """The text of every record, and a column of text for every property that any record has."""
+    """The text of every record, and a text column for every property."""
     records = _END.split(_decoded(path, read_bytes(path)).replace("\r\n", "\n"))
     if not records[-1].strip():
         records.pop()
@@ -38,7 +38,7 @@ def read_sdf(path: Path) -> tuple[list[str], Columns]:
 
 
 def _decoded(path: Path, content: bytes) -> str:
-    """The text in UTF-8, or in Latin-1, as older programs write it, with a warning."""
+    """Decode UTF-8, or Latin-1, which older programs write, with a warning."""
     try:
         return content.decode()
     except UnicodeDecodeError as error:

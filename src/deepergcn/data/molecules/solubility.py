@@ -20,9 +20,9 @@ from deepergcn.data.tables.columns import read_columns
 from deepergcn.data.tables.labels import infer_labels, read_labels, strata
 
 SOLUBILITY_FILE = Path(__file__).with_name("solubility.csv.gz")
-"""One molecule per row: name, SMILES, solubility, class, split (train or test), and the mol block that is read.
+"""One molecule per row: name, SMILES, solubility, class, split (train or test), and the mol block.
 
-The mol blocks keep atoms and bonds in the order of RDKit's files, which SMILES cannot.
+The graphs are made from the mol blocks, which keep the order of atoms and bonds in RDKit's files; SMILES cannot.
 """
 
 _VERSION = 2
@@ -30,14 +30,13 @@ _CLASSES = "class"
 
 
 def load_solubility(*, seed: int = 0, root: str | Path | None = None) -> Dataset:
-    """Molecules in three classes of solubility, (A) low, (B) medium and (C) high.
+    """Load the molecules in three classes of solubility: (A) low, (B) medium and (C) high.
 
-    The test part is the one that comes with the data; the valid part is a tenth of its train part, drawn
-    with the seed, with each class in its proportion.
+    The test part is given by the data; the valid part is a stratified tenth of the train part, drawn with the seed.
 
     Args:
-        seed: The seed of the valid part.
-        root: The folder of the cache.
+        seed: the seed of the valid part.
+        root: the folder of the cache.
     """
     digest = file_digest(SOLUBILITY_FILE)
 

@@ -1,4 +1,4 @@
-"""Functions of proteins as labels: rare, varied, in families, and dependent on the neighbourhood hops deep."""
+"""Protein functions as labels: rare, varied, in families, and dependent on nodes many hops away."""
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +13,11 @@ _NOISE = 0.5
 
 
 def functions(around: list[Floats], ring_of: npt.NDArray[np.int64], seed: int) -> npt.NDArray[np.float32]:
-    """Labels 0 or 1 [nodes, 112] from ``around``, what lies around every node, [nodes, channels], at several distances.
+    """Labels 0 or 1 [nodes, 112] from ``around``, the features around every node [nodes, channels] by distance.
 
-    A family depends on one distance. The score of a function is q.h, with h what lies at that distance, standardized in
-    every species, and q a random direction; partly it is the score of the parent, and partly noise. The highest scores
-    in each species have the function.
+    A family depends on one distance. The score of a function is q.h, with h the features at that distance,
+    standardized in every species, and q a random direction, mixed with the score of the parent and noise. The nodes
+    with the highest scores in each species have the function.
     """
     standard = [_standardize(h, ring_of) for h in around]
     y = np.zeros((len(ring_of), FUNCTIONS), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Generated graphs by name, at any size, from the cache where they were generated before."""
+"""Load generated graphs of any size; they are generated once and cached."""
 
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,13 @@ _BYTES = 36  # of an edge, with its features; nodes and graphs take no less
 def load_synthetic_proteins(
     *, nodes: int = proteins.NODES, edges: int | None = None, seed: int = 0, root: str | Path | None = None
 ) -> Dataset:
-    """A network with the schema of ogbn-proteins, at the same size unless another is given.
+    """A generated network with the schema of ogbn-proteins, by default of the same size.
 
     Args:
-        nodes: The number of proteins, at least 16.
-        edges: The number of undirected edges; as dense as ogbn-proteins without it.
-        seed: The same seed gives the same bytes.
-        root: The folder for the cache; see :func:`deepergcn.data.storage.folders.data_root`.
+        nodes: the number of proteins, at least 16.
+        edges: the number of undirected edges; by default as dense as ogbn-proteins.
+        seed: the seed; the same seed gives the same bytes.
+        root: the folder of the cache; see :func:`deepergcn.data.storage.folders.data_root`.
     """
     _check_integer("nodes", nodes, 16)
     _check_integer("seed", seed, 0)
@@ -48,14 +48,14 @@ def load_synthetic_ppa(
     seed: int = 0,
     root: str | Path | None = None,
 ) -> Dataset:
-    """Graphs with the schema of ogbg-ppa, at the same size unless another is given; all of it takes 13 GB.
+    """Generated graphs with the schema of ogbg-ppa, by default of the same size, which takes 13 GB.
 
     Args:
-        graphs: The number of graphs.
-        nodes: The mean number of nodes a graph, from 8 to 2000.
-        edges: The mean number of undirected edges a graph; without it as many a node as ogbg-ppa has.
-        seed: The same seed gives the same bytes.
-        root: The folder for the cache; see :func:`deepergcn.data.storage.folders.data_root`.
+        graphs: the number of graphs.
+        nodes: the mean number of nodes per graph, from 8 to 2000.
+        edges: the mean number of undirected edges per graph; by default the same number per node as in ogbg-ppa.
+        seed: the seed; the same seed gives the same bytes.
+        root: the folder of the cache; see :func:`deepergcn.data.storage.folders.data_root`.
     """
     _check_integer("graphs", graphs, 1)
     _check_integer("seed", seed, 0)
@@ -64,7 +64,7 @@ def load_synthetic_ppa(
         raise InputError(f"nodes is {nodes:g}; expected a mean number of nodes from 8 to {_LARGEST_GRAPH}")
     if not nodes <= mean_edges <= _LARGEST_GRAPH**2:
         raise InputError(
-            f"edges is {mean_edges:g}; expected a mean number of edges of at least {nodes:g}, that of nodes, "
+            f"edges is {mean_edges:g}; expected a mean number of edges of at least {nodes:g} (that of nodes) "
             f"and at most {_LARGEST_GRAPH**2}"
         )
     most = round(min(mean_edges, nodes**2 / 4))  # of all pairs of nodes at most a third become edges

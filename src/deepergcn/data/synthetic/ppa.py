@@ -1,9 +1,9 @@
-"""Protein neighbourhoods of many species like ogbg-ppa; the class of a graph shows in what lies next to what.
+"""Generated protein neighbourhoods of many species, like ogbg-ppa; the class is the order of modules in a graph.
 
 Every graph is a ring of modules of seven types, each type with its own channel of evidence on the edges. All types are
-equally common in all classes: the class is the cyclic order of the types round the ring, so that a network has to see
-a module's type, then its neighbours', and theirs. Some proteins and some modules are of a wrong type, and every
-species has its own habits of evidence, which say nothing about the class.
+equally common in all classes: the class is the cyclic order of the types around the ring, so a network has to see
+a module's type, then its neighbours', and theirs. Some proteins and some modules have a wrong type, and every
+species has its own distribution of evidence, which is independent of the class.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from deepergcn.data.task import Task
 Ints = npt.NDArray[np.int64]
 
 GRAPHS, NODES, EDGES = 158_100, 243.4, 2_266.1
-"""The size of ogbg-ppa: graphs, and the mean numbers of nodes and of undirected edges a graph."""
+"""The size of ogbg-ppa: the number of graphs, and the mean numbers of nodes and undirected edges per graph."""
 
 CLASSES = 37
 CHANNELS = 7
@@ -35,7 +35,7 @@ _FEWEST_NODES = 3
 
 
 def synthetic_ppa(graphs: int, nodes: float, edges: float, seed: int, digest: str) -> Dataset:
-    """So many graphs, with these mean numbers of nodes and undirected edges."""
+    """Generate graphs with these mean numbers of nodes and undirected edges."""
     species_of = _species(graphs)
     species = int(species_of[-1]) + 1
     class_of = np.arange(species) % CLASSES
@@ -80,13 +80,13 @@ def synthetic_ppa(graphs: int, nodes: float, edges: float, seed: int, digest: st
 
 
 def _species(graphs: int) -> Ints:
-    """The species of every graph: a hundred graphs each, but eight species for every class where that is possible."""
+    """The species of every graph: a hundred graphs per species, but at least eight species per class if possible."""
     count = min(graphs, max(_SPECIES_A_CLASS * CLASSES, graphs // _GRAPHS_A_SPECIES))
     return np.arange(graphs) * count // graphs
 
 
 def _parts(species: int, seed: int) -> Ints:
-    """The part of the split that every species is in: one of each class in each part, the rest by the shares."""
+    """The part of every species: one species of each class in each part, the rest in proportion."""
     part = np.arange(species) // CLASSES
     rest = np.flatnonzero(part >= len(PARTS))
     wanted = np.rint(np.cumsum(_SPECIES_SHARE) * species) - np.arange(1, len(PARTS) + 1) * CLASSES
@@ -97,14 +97,14 @@ def _parts(species: int, seed: int) -> Ints:
 
 
 def _num_nodes(graphs: int, mean: float, seed: int) -> Ints:
-    """Most graphs are nearly as large as the largest."""
+    """The number of nodes of every graph; most are nearly as large as the largest."""
     power = (_LARGEST - _SMALLEST) / (_LARGEST - 1.0) - 1.0
     small = uniforms(key(seed, "nodes"), graphs) ** power
     return np.maximum(np.rint(mean * (_LARGEST - (_LARGEST - _SMALLEST) * small)).astype(np.int64), _FEWEST_NODES)
 
 
 def _num_edges(num_nodes: Ints, a_node: float, seed: int) -> Ints:
-    """At least a ring, at most a third of all pairs."""
+    """The number of edges of every graph: at least a ring, at most a third of all pairs."""
     factor = np.exp(0.35 * normals(key(seed, "number of edges"), len(num_nodes)) - 0.35**2 / 2)
     most = np.maximum(num_nodes, num_nodes * (num_nodes - 1) // 6)
     wanted = np.rint(num_nodes * a_node * factor).astype(np.int64)
@@ -113,7 +113,7 @@ def _num_edges(num_nodes: Ints, a_node: float, seed: int) -> Ints:
 
 
 def _types(class_of: Ints, seed: int) -> Ints:
-    """The types of the modules of every graph [graphs, modules]: its class's order of types, from any of them on."""
+    """The types of the modules of every graph [graphs, modules]: the order of its class from a random start."""
     orders: Floats = uniforms(key(seed, "order"), CLASSES, CHANNELS)
     order = np.argsort(orders, axis=1, kind="stable")
     graphs, modules = len(class_of), _TURNS * CHANNELS

@@ -1,14 +1,14 @@
-"""A network of proteins like ogbn-proteins: species, evidence on the edges, functions that lie hops deep.
+"""A generated network of proteins like ogbn-proteins: species, evidence on the edges, functions many hops deep.
 
-Every species is a ring of proteins. Proteins near each other on a ring are tied by strong evidence, proteins farther
-off by weak evidence, and some by homology to the same place on another ring. A hidden field on the rings decides which
-channels of evidence the edges carry; a protein's own part of it is large, and hides what it shares with the proteins
-around. With w the strength of an edge, the sum of its cubed scores, what is seen around a protein and, hop by hop,
-around its neighbours is
+Every species is a ring of proteins. Proteins close to each other on a ring are connected by strong evidence, more
+distant ones by weak evidence, and some by homology to the same position on another ring. A hidden field on the rings
+decides which channels of evidence the edges carry; the individual part of each protein is large and hides what it
+shares with its neighbours. With w the strength of an edge, the sum of its cubed scores, the features around a protein
+are, hop by hop,
 
     h_0(v) = mean of the features of v's edges,    h_{k+1}(v) = sum_u w_uv h_k(u) / sum_u w_uv,
 
-and every function depends on h_12 or on h_24: on what many proteins share, so that a network gains by layers.
+and every function depends on h_12 or h_24: on what many proteins share, so that more layers help.
 """
 
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ _SPECIES = {
     10090: 21_236,
     511145: 4_119,
 }
-"""The species' numbers and how many proteins each has; they fit ogbn-proteins' split."""
+"""The species and their numbers of proteins, which fit the split of ogbn-proteins."""
 
 _VALID, _TEST = 10090, 7955
 _MAX_WEIGHT = 13.0
@@ -66,7 +66,7 @@ _BIAS = np.array(
 
 @dataclass(frozen=True)
 class Rings:
-    """Places on rings, in their order: each has a stretch that ends at ``ends``, and the name of the node there."""
+    """Positions on rings, in order: each has an interval that ends at ``ends``, and the name of its node."""
 
     ends: Floats
     ring_of: Ints
@@ -83,17 +83,17 @@ class Rings:
 
     @property
     def place(self) -> Floats:
-        """The middle of each stretch."""
+        """The middle of each interval."""
         return self.ends - np.diff(self.ends, prepend=0.0) / 2
 
 
 def default_edges(nodes: int) -> int:
-    """As many as keep ogbn-proteins' density, but at least four a node where that is possible."""
+    """The number of edges at the density of ogbn-proteins, but at least four per node if possible."""
     return min(max(4 * nodes, round(EDGES * (nodes / NODES) ** 2)), nodes * (nodes - 1) // 4)
 
 
 def synthetic_proteins(nodes: int, edges: int, seed: int, digest: str) -> Dataset:
-    """The network with this number of nodes and undirected edges."""
+    """Generate a network with this number of nodes and undirected edges."""
     rings = _rings(nodes, edges, seed)
     edge_index, edge_attr = _edges(_pairs(rings, edges, seed), rings, seed)
     ring_of = _by_name(rings, rings.ring_of)
@@ -131,7 +131,7 @@ def _rings(nodes: int, edges: int, seed: int) -> Rings:
 
 
 def species_sizes(nodes: int) -> Ints:
-    """The number of nodes of every species, in proportion but at least two."""
+    """The number of nodes of every species: in proportion, at least two."""
     shares = np.array([_SPECIES[species] for species in sorted(_SPECIES)])
     bounds = np.rint(np.cumsum(shares) * nodes / shares.sum()).astype(np.int64)
     sizes: Ints = np.maximum(np.diff(bounds, prepend=0), 2)
@@ -141,7 +141,7 @@ def species_sizes(nodes: int) -> Ints:
 
 
 def _pairs(rings: Rings, edges: int, seed: int) -> Ints:
-    """``edges`` different pairs of nodes as low * nodes + high, sorted; they connect all nodes."""
+    """``edges`` distinct pairs of nodes as low * nodes + high, sorted; they connect all nodes."""
     nodes = len(rings.ends)
     kept = _closed(rings)
     pairs, drawn = kept, 0
@@ -184,7 +184,7 @@ def _sample(key: np.uint64, drawn: int, rings: Rings, guide: Ints, out: Ints) ->
 
 
 def _closed(rings: Rings) -> Ints:
-    """The pairs of neighbours on the rings, and a pair between each ring and the next."""
+    """The pairs of neighbours on the rings, and one pair between consecutive rings."""
     nodes = len(rings.ends)
     next_on_ring = np.arange(1, nodes + 1)
     next_on_ring[rings.first[1:] - 1] = rings.first[:-1]
@@ -194,7 +194,7 @@ def _closed(rings: Rings) -> Ints:
 
 
 def _distinct(values: Ints) -> Ints:
-    """The values sorted, each once; NumPy's own function is ten times slower on as many values."""
+    """The sorted unique values; ten times faster than NumPy's function for this many values."""
     values.sort()
     first: Ints = values[np.concatenate(([True], values[1:] != values[:-1]))]
     return first
@@ -226,7 +226,7 @@ def _edges(pairs: Ints, rings: Rings, seed: int) -> tuple[npt.NDArray[np.int32],
 
 
 def _field(rings: Rings, seed: int) -> Floats:
-    """For every place and channel a sum of waves round the ring, and a part of its own."""
+    """For every position and channel a sum of waves around the ring, plus an individual part."""
     field = _OWN * normals(key(seed, "own"), len(rings.ends), CHANNELS)
     for ring, (low, high) in enumerate(zip(rings.first[:-1], rings.first[1:], strict=True)):
         turn = (rings.place[low:high] - rings.start[ring]) / rings.width[ring]
@@ -242,7 +242,7 @@ def _field(rings: Rings, seed: int) -> Floats:
 
 
 def _around(edge_index: npt.NDArray[np.int32], edge_attr: npt.NDArray[np.float32], nodes: int) -> list[Floats]:
-    """h_k, [nodes, channels], for every k of the distances."""
+    """h_k [nodes, channels] for every distance k."""
     weight = np.empty(len(edge_attr))
     in_pieces(len(edge_attr), lambda i, j: kernels.weigh(edge_attr[i:j], weight[i:j]))
     h = np.zeros((nodes, CHANNELS))
@@ -260,7 +260,7 @@ def _around(edge_index: npt.NDArray[np.int32], edge_attr: npt.NDArray[np.float32
 
 
 def _propagate(edge_index: npt.NDArray[np.int32], weight: Floats, h: Floats) -> Floats:
-    """sum_u w_uv h(u) for every v; each thread takes some channels, in arrays of its own that share no cache line."""
+    """sum_u w_uv h(u) for every v; each thread takes some channels, in its own arrays, which share no cache line."""
     out = np.empty_like(h)
 
     def some(i: int, j: int) -> None:
@@ -273,7 +273,7 @@ def _propagate(edge_index: npt.NDArray[np.int32], weight: Floats, h: Floats) -> 
 
 
 def _by_name(rings: Rings, values: npt.NDArray[Number]) -> npt.NDArray[Number]:
-    """Values of places as values of the nodes there."""
+    """Reorder values of positions as values of nodes."""
     out = np.empty_like(values)
     out[rings.name] = values
     return out
