@@ -37,6 +37,7 @@ def pytest_collection() -> Generator[None, object, object]:
     gc.disable()
     result = yield
     gc.freeze()
+    atexit.register(gc.unfreeze)  # at the end all is collected
     gc.enable()
     return result
 

@@ -53,7 +53,7 @@ def test_get_uses_the_archive_put_there_by_hand(before: bool, tmp_path: Path, de
     [
         (("get", "nothing"), "error: there is no dataset 'nothing' to get; expected one of ogbn-proteins"),
         (("get", "ogbg-molhiv"), "error: {root}/ogbg_molhiv: has no folder raw, which OGB's layout needs"),
-        (("get", "ogbg-ppa"), "error: {root}/downloads/ogbg_ppi_medium.zip: is not a sound zip archive"),
+        (("get", "ogbg-ppa"), "error: {root}/downloads/ogbg_ppi_medium.zip: is not a valid zip archive"),
     ],
 )
 def test_errors_are_one_line(arguments: tuple[str, ...], message: str, tmp_path: Path, deepergcn: Program) -> None:

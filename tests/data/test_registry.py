@@ -30,7 +30,7 @@ def test_path_and_its_options(tmp_path: Path) -> None:
 
 def test_neither_name_nor_path(tmp_path: Path) -> None:
     with pytest.raises(
-        InputError, match=r"nothing: is neither a dataset's name \(.*ogbg-molhiv.*\) nor a file or folder"
+        InputError, match=r"nothing: is neither the name of a dataset \(.*ogbg-molhiv.*\) nor a file or folder"
     ):
         load_dataset("nothing", tmp_path)
 
@@ -41,7 +41,7 @@ def test_folder_that_is_no_dataset(tmp_path: Path) -> None:
 
 
 def test_known_dataset_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="`deepergcn datasets get ogbg-molhiv` brings it there"):
+    with pytest.raises(InputError, match="`deepergcn datasets get ogbg-molhiv` downloads it"):
         load_dataset("ogbg-molhiv", tmp_path)
     with pytest.raises(InputError, match="ogbg-molhiv: has no option 'symmetric'; its options: none"):
         load_dataset("ogbg-molhiv", tmp_path, symmetric=True)

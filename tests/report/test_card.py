@@ -68,5 +68,5 @@ def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not an empty folder"):
         write_card(run, run.path)
     (run.path / "summary.json").unlink()
-    with pytest.raises(InputError, match="has not ended"):
+    with pytest.raises(InputError, match="has not finished"):
         write_card(run)

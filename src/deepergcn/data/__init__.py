@@ -1,6 +1,6 @@
-"""From files to batches: every source becomes one kind of dataset, and every input is checked.
+"""From files to batches: every source becomes a :class:`Dataset`, and every input is checked.
 
-The names below are imported when they are first used, so that the program can list datasets without loading torch.
+Names are imported on first use, so that the program can list datasets without loading torch.
 """
 
 from importlib import import_module

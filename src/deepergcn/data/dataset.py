@@ -32,8 +32,8 @@ class Dataset:
     an *item* is what the task labels: a node or a graph.
 
     Args:
-        name: What the dataset is called.
-        task: What is to be predicted.
+        name: what the dataset is called.
+        task: what is to be predicted.
         node_ptr: int64 [G + 1]; the nodes of graph i are ``node_ptr[i]:node_ptr[i + 1]``.
         edge_ptr: int64 [G + 1]; the same for the stored edges.
         edge_index: int32 or int64 [2, E]: source and target, numbered from 0 within their own graph.
@@ -42,15 +42,15 @@ class Dataset:
         y: Labels. float32 [items, T] with NaN where missing (0 or 1 unless a regression); for a
             multi-class task int64 [items] with -1 where missing.
         split: int64 item numbers for each of :data:`PARTS`; a part may be empty.
-        digest: A digest of the raw source that the arrays come from.
+        digest: a digest of the raw source that the arrays come from.
         x: Node features [N, F]: float32, or integers where ``x_categories`` is given.
-        x_categories: The number of values of each column of ``x``, when these are categories.
+        x_categories: the number of values of each column of ``x``, when these are categories.
         edge_attr: Edge features [E, K]: float32, or integers where ``edge_categories`` is given.
-        edge_categories: As ``x_categories``.
+        edge_categories: as ``x_categories``.
         node_extra: More about the nodes by name, such as species or year; each int64 or float32 [N].
-        label_names: The names of the T outputs, or empty.
-        ids: The user's own name for every item, or empty.
-        provenance: How a user's own file was read, to read another in the same way; None for other datasets.
+        label_names: the names of the T outputs, or empty.
+        ids: the user's own name for every item, or empty.
+        provenance: how a user's own file was read, to read another in the same way; None for other datasets.
     """
 
     name: str

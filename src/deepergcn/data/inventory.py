@@ -1,4 +1,4 @@
-"""What is known, and what of it is on this machine."""
+"""The known datasets, and which of them are on this machine."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ State = Literal["on disk", "not on disk", "built in"]
 
 @dataclass(frozen=True)
 class DatasetEntry:
-    """A dataset: whether it is there, where its raw files are, and the bytes of these and of the cached arrays."""
+    """A dataset: whether it is on this machine, its folder, and the sizes of its files and cache in bytes."""
 
     name: str
     summary: str
@@ -23,7 +23,7 @@ class DatasetEntry:
 
 
 def inventory(root: Path) -> list[DatasetEntry]:
-    """Every dataset that has a name, in the order of the registry."""
+    """Every named dataset, in the order of the registry."""
     return [_entry(name, source.summary, root) for name, source in SOURCES.items()]
 
 

@@ -1,6 +1,6 @@
-"""Progress hooks: functions that are called while something long is done."""
+"""Progress hooks, called during long operations."""
 
 from collections.abc import Callable
 
 ProgressHook = Callable[[int, int | None], None]
-"""Called with the amount done, in bytes or molecules, and with the total; None where the total is not known."""
+"""Called with the amount done, in bytes or molecules, and the total; None if the total is unknown."""

@@ -20,10 +20,10 @@ class MoleculeProvenance(_Record):
     """How a file of molecules was read.
 
     Attributes:
-        smiles_column: The column of SMILES; None for an SDF file.
-        rows: The number of rows of the file.
-        skipped: The rows that could not be read.
-        labels: How the labels were read; None where there were none.
+        smiles_column: the column of SMILES; None for an SDF file.
+        rows: the number of rows of the file.
+        skipped: the rows that could not be read.
+        labels: how the labels were read; None where there were none.
     """
 
     reader: Literal["molecules"] = "molecules"

@@ -1,6 +1,6 @@
-"""Every dataset by its name, and every kind of file or folder that one can be read from.
+"""Every dataset by name, and every format of files and folders.
 
-A loader is written as ``"module:function"`` and imported when it is used, so that listing the names is immediate.
+A loader is given as ``"module:function"`` and imported when used, so that listing the names is fast.
 """
 
 import inspect
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deepergcn.data.dataset import Dataset
 
 NOT_DESCRIBED = ("root", "skipped_file", "workers", "progress")
-"""Options that are the user's alone: what is written, and how."""
+"""Options that only the user may set, never a recipe: what is written, and how."""
 
 _TABLES = (".csv", ".csv.gz", ".parquet")
 _TABLE_LOADER = "deepergcn.data.tables.read:read_tables"
@@ -28,7 +28,7 @@ _TABLE_LOADER = "deepergcn.data.tables.read:read_tables"
 
 @dataclass(frozen=True)
 class Source:
-    """A dataset with a name: what ``loader(*arguments, root=root, **options)`` gives."""
+    """A named dataset, loaded by ``loader(*arguments, root=root, **options)``."""
 
     name: str
     summary: str
@@ -38,7 +38,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of file or folder: where ``fits(path)``, ``loader(path, root=root, **options)`` reads it."""
+    """A format: if ``fits(path)``, ``loader(path, root=root, **options)`` reads it."""
 
     name: str
     fits: Callable[[Path], bool]
@@ -90,13 +90,13 @@ FORMATS: tuple[Format, ...] = (
 
 
 def load_dataset(name_or_path: str | Path, root: str | Path | None = None, **options: Any) -> "Dataset":
-    """The dataset with this name, or in this file or folder; from the cache where it was read before.
+    """Load a dataset by name, or from a file or folder; it is cached.
 
     Args:
-        name_or_path: A name that ``deepergcn datasets`` lists, or a path. A name comes first; write ``./name``
-            for a folder that is called the same.
-        root: The folder for data and caches; see :func:`deepergcn.data.storage.folders.data_root`.
-        options: Further options of the loader, such as ``symmetric`` for a folder in OGB's layout.
+        name_or_path: a name listed by ``deepergcn datasets``, or a path. Names take precedence; write ``./name`` for
+            a folder of the same name.
+        root: the folder of data and caches; see :func:`deepergcn.data.storage.folders.data_root`.
+        options: options of the loader, such as ``symmetric`` for a folder in OGB's layout.
 
     Example:
         >>> dataset = load_dataset("solubility")
@@ -110,12 +110,12 @@ def load_dataset(name_or_path: str | Path, root: str | Path | None = None, **opt
 
 
 def load_described(source: str, edges: str | None, options: Mapping[str, Any]) -> "Dataset":
-    """The dataset that a recipe describes, which may come from someone else: nothing in it names a file to write.
+    """Load the dataset of a recipe, which may come from someone else: it cannot name a file to write.
 
     Args:
-        source: A name or path as for :func:`load_dataset`; the table of nodes where there are ``edges``.
-        edges: The table of edges.
-        options: What the loader takes besides, but for those of :data:`NOT_DESCRIBED`.
+        source: a name or path as for :func:`load_dataset`; the table of nodes if ``edges`` is given.
+        edges: the table of edges.
+        options: options of the loader, except those of :data:`NOT_DESCRIBED`.
     """
     load, arguments = (
         find_loader(source) if edges is None else (_import(_TABLE_LOADER), (expand(source), expand(edges)))
@@ -125,13 +125,13 @@ def load_described(source: str, edges: str | None, options: Mapping[str, Any]) -
 
 
 def find_loader(name_or_path: str | Path) -> tuple[Callable[..., "Dataset"], tuple[Any, ...]]:
-    """The function that reads the dataset with this name, or in this file or folder, and its first arguments."""
+    """The function that reads a dataset by name or path, and its first arguments."""
     if isinstance(name_or_path, str) and name_or_path in SOURCES:
         source = SOURCES[name_or_path]
         return _import(source.loader), source.arguments
     path = expand(name_or_path)
     if not path.exists():
-        raise InputError(f"{path}: is neither a dataset's name ({', '.join(SOURCES)}) nor a file or folder")
+        raise InputError(f"{path}: is neither the name of a dataset ({', '.join(SOURCES)}) nor a file or folder")
     for form in FORMATS:
         if form.fits(path):
             return _import(form.loader), (path,)
@@ -141,7 +141,7 @@ def find_loader(name_or_path: str | Path) -> tuple[Callable[..., "Dataset"], tup
 def checked_options(
     subject: str, load: Callable[..., "Dataset"], options: Mapping[str, Any], without: Collection[str] = ("root",)
 ) -> dict[str, Any]:
-    """The options, each of a name and a type that the loader's signature has; a list may stand for a tuple."""
+    """Check names and types of options against the loader's signature; lists are accepted for tuples."""
     from pydantic import TypeAdapter, ValidationError
 
     keywords = [p for p in inspect.signature(load).parameters.values() if p.kind is p.KEYWORD_ONLY]

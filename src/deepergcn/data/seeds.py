@@ -1,7 +1,7 @@
-"""Every random draw has a seed of its own, derived from the run's seed and from what is drawn.
+"""Every random draw has its own seed, derived from the seed of the run and the name of the draw.
 
-A draw depends on nothing that happened before it: a run that is resumed, even in the middle of an epoch, draws what an
-uninterrupted run draws.
+Draws do not depend on earlier ones: a resumed run, even in the middle of an epoch, draws the same numbers as an
+uninterrupted one.
 """
 
 import torch
@@ -10,10 +10,10 @@ from deepergcn.data.storage.digest import text_digest
 
 
 def derive(seed: int, *names: str | int) -> int:
-    """The seed, below 2^63, of the draw with these names."""
+    """The seed, below 2^63, for these names."""
     return int(text_digest(seed, *names)[:16], 16) >> 1
 
 
 def generator(seed: int, *names: str | int) -> torch.Generator:
-    """A generator for the draw with these names."""
+    """A generator seeded for these names."""
     return torch.Generator().manual_seed(derive(seed, *names))

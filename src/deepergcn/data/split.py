@@ -1,4 +1,4 @@
-"""Ways to split items into train, valid and test."""
+"""Split items into train, valid and test."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from deepergcn.data.dataset import PARTS
 from deepergcn.errors import InputError, quote
 
 FRACTIONS = (0.8, 0.1, 0.1)
-"""The default sizes of train, valid and test."""
+"""The default fractions of train, valid and test."""
 
 _PART_OF = {
     **dict.fromkeys(("train", "training"), "train"),
@@ -23,7 +23,7 @@ _PART_OF = {
 def random_split(
     items: npt.NDArray[np.int64], *, fractions: Sequence[float] = FRACTIONS, seed: int = 0
 ) -> dict[str, Tensor]:
-    """The items in a random order that depends on the seed alone, cut by the fractions."""
+    """A random split by fractions, which depends only on the seed."""
     check_split(fractions, seed)
     shuffled = np.random.default_rng(seed).permutation(items)
     first = round(fractions[0] * len(items))
@@ -32,11 +32,11 @@ def random_split(
 
 
 def scaffold_split(scaffolds: Sequence[str | None], *, fractions: Sequence[float] = FRACTIONS) -> dict[str, Tensor]:
-    """OGB's split: molecules of one scaffold stay together, and rare scaffolds come last.
+    """OGB's split: molecules with the same scaffold stay together, and rare scaffolds come last.
 
-    The groups of equal scaffolds are taken by size, and among equal sizes by their first molecule, both
-    falling. Each goes to train while train has room for the whole of it, else to valid while train and
-    valid have, else to test. A molecule whose scaffold is ``None`` is in no part.
+    Groups of equal scaffolds are sorted by size, then by their first molecule, both descending. Each goes to train if
+    it fits there as a whole, else to valid if it fits into train and valid together, else to test. A molecule whose
+    scaffold is ``None`` is in no part.
     """
     _check_fractions(fractions)
     groups: dict[str, list[int]] = {}
@@ -59,10 +59,10 @@ def scaffold_split(scaffolds: Sequence[str | None], *, fractions: Sequence[float
 
 
 def part_names(cells: Sequence[str | None], column: str = "split") -> list[str | None]:
-    """The part that each cell of a split column names: train, valid or test; ``None`` where the cell is empty.
+    """The part named by each cell of a split column: train, valid or test; ``None`` for an empty cell.
 
-    Capitals do not matter; training, val, validation, dev and testing are other words for the three. Any other
-    value, or a column without train, is an error that names the column and the row.
+    Case is ignored; training, val, validation, dev and testing are synonyms. Any other value, or a column without
+    train, is an error that names the column and the row.
     """
     names = [None if cell is None else _PART_OF.get(cell.strip().lower(), "") for cell in cells]
     if "" in names:
@@ -82,10 +82,10 @@ def column_split(
     fraction: float = FRACTIONS[1],
     seed: int = 0,
 ) -> dict[str, Tensor]:
-    """The split by the name of a part for every item, or ``None`` for an item in no part.
+    """The split given by the part of every item, ``None`` for an item in no part.
 
-    Where no item is in valid, a ``fraction`` of train becomes valid, at random and with each of the
-    ``classes`` (one number an item, where given) in its proportion.
+    If no item is in valid, a random ``fraction`` of train becomes valid, stratified by ``classes`` (one class index
+    per item) if given.
     """
     train, valid, test = (
         np.array([item for item, name in enumerate(names) if name == part], dtype=np.int64) for part in PARTS
@@ -114,7 +114,7 @@ def _parts(*items: npt.NDArray[np.int64]) -> dict[str, Tensor]:
 
 
 def check_split(fractions: Sequence[float], seed: int) -> None:
-    """Check the sizes of the parts and the seed of a random split."""
+    """Check the fractions and the seed of a random split."""
     _check_fractions(fractions)
     if type(seed) is not int or seed < 0:
         raise InputError(f"seed is {seed!r}; expected an integer of at least 0")

@@ -1,4 +1,4 @@
-"""The ``Adjacency`` of edges that stand for both directions."""
+"""The ``Adjacency`` of undirected edges."""
 
 import numpy as np
 import torch
@@ -11,10 +11,9 @@ _INT32_MAX = 2**31 - 1
 
 
 def symmetric_adjacency(edge_index: Tensor, nodes: int) -> Adjacency:
-    """The structure of the edges u -> v and v -> u in turn, for each u, v of ``edge_index`` [2, edges].
+    """The adjacency of the edges u -> v and v -> u in turn, for each u, v of ``edge_index`` [2, edges].
 
-    It is the one that ``Adjacency.from_edge_index`` makes of them all, without sorting. The numbers of the nodes must
-    be in range.
+    The same as ``Adjacency.from_edge_index`` of all of them, but without sorting. Node indices must be in range.
     """
     edges = 2 * edge_index.shape[1]
     dtype = np.int32 if max(nodes, edges) < _INT32_MAX else np.int64

@@ -1,4 +1,4 @@
-"""What is to be predicted, and how it is scored."""
+"""The task: what is predicted, and how it is scored."""
 
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -16,7 +16,7 @@ METRICS: dict[Kind, tuple[Metric, ...]] = {
     "multi-class": ("accuracy", "balanced-accuracy", "mcc", "f1"),
     "regression": ("rmse", "mae", "r2", "spearman"),
 }
-"""The metrics that fit each kind of task; the first is its default."""
+"""The metrics of each kind of task; the first is the default."""
 
 _LOSSES: dict[Kind, Loss] = {
     "binary": "bce",
@@ -28,13 +28,13 @@ _LOSSES: dict[Kind, Loss] = {
 
 @dataclass(frozen=True)
 class Task:
-    """A task: one prediction for every node or for every graph.
+    """A task: one prediction per node or per graph.
 
     Args:
         level: ``"node"`` or ``"graph"``.
         kind: ``"binary"`` (one yes/no), ``"multi-label"`` (several of them), ``"multi-class"`` (one of
             several) or ``"regression"`` (one or several numbers).
-        outputs: The number of outputs of a network's head: the labels or targets, or the classes of a
+        outputs: the number of outputs of the network: the number of labels or targets, or of classes in a
             multi-class task.
         metric: One of :data:`METRICS` for this kind.
     """
@@ -63,10 +63,10 @@ class Task:
             raise InputError(f"task outputs is {self.outputs}; a {self.kind} task has {expected}")
 
     def with_metric(self, metric: Metric | None) -> "Task":
-        """The task with another metric; the same where it is None."""
+        """The task with another metric; unchanged if None."""
         return self if metric is None else replace(self, metric=metric)
 
     @property
     def loss(self) -> Loss:
-        """The loss that is trained on; it follows from the kind."""
+        """The training loss, determined by the kind."""
         return _LOSSES[self.kind]

@@ -1,4 +1,4 @@
-"""Named changes of a dataset, such as a recipe lists them."""
+"""Named transforms of a dataset, as listed in recipes."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +17,7 @@ Reduce = Literal["sum", "mean", "max"]
 
 
 def apply_transforms(dataset: Dataset, transforms: Iterable[str | Mapping[str, Any]]) -> Dataset:
-    """The dataset after all the transforms, one after another.
+    """Apply transforms one after another.
 
     Example:
         >>> from deepergcn.data import load_dataset
@@ -26,8 +26,8 @@ def apply_transforms(dataset: Dataset, transforms: Iterable[str | Mapping[str, A
         torch.Size([200, 8])
 
     Args:
-        dataset: It is not changed itself.
-        transforms: For each its name in :data:`TRANSFORMS`, or a mapping with the ``name`` and options.
+        dataset: the dataset, which is not changed.
+        transforms: names in :data:`TRANSFORMS`, or mappings with ``name`` and options.
     """
     for entry in transforms:
         options = {"name": entry} if isinstance(entry, str) else dict(entry)
@@ -44,9 +44,9 @@ def apply_transforms(dataset: Dataset, transforms: Iterable[str | Mapping[str, A
 
 
 def node_features_from_edges(dataset: Dataset, reduce: Reduce = "sum") -> Dataset:
-    """Every node gets the sum, mean or maximum of the features of its in-edges, or 0 where it has none.
+    """Add to every node the sum, mean or maximum of the features of its in-edges, 0 if it has none.
 
-    In a symmetric dataset these are all edges of the node. The new features stand after those that the nodes have.
+    In a symmetric dataset these are all edges of the node. New features are appended to existing ones.
     """
     if not isinstance(reduce, str) or reduce not in get_args(Reduce):
         raise InputError(f"reduce is {reduce!r}; expected one of {', '.join(get_args(Reduce))}")
@@ -77,7 +77,7 @@ def node_features_from_edges(dataset: Dataset, reduce: Reduce = "sum") -> Datase
 
 
 def one_hot_species(dataset: Dataset) -> Dataset:
-    """Every node gets a column for each species, in the order of their numbers; they stand after other features."""
+    """Append a one-hot encoding of the species to the node features."""
     species = dataset.node_extra.get("species")
     if species is None or species.dtype != torch.int64:
         columns = ", ".join(dataset.node_extra) or "none"
@@ -88,10 +88,10 @@ def one_hot_species(dataset: Dataset) -> Dataset:
 
 
 def self_loops(dataset: Dataset, fill: float | None = None) -> Dataset:
-    """Every node that has no edge to itself gets one, after the other edges of its graph.
+    """Add a self-loop to every node without one, after the other edges of its graph.
 
     Args:
-        fill: The features of the new edges; needed where the edges have features.
+        fill: the features of the new edges; required if edges have features.
 
     The new dataset is not stored as symmetric, but has both directions of every edge.
     """
@@ -120,9 +120,9 @@ def self_loops(dataset: Dataset, fill: float | None = None) -> Dataset:
 
 
 def undirected(dataset: Dataset) -> Dataset:
-    """Every edge in both directions, each once, in the order of sources and then targets; as PyG's ``to_undirected``.
+    """Make the graph undirected: every edge in both directions, once, sorted by source and target, as in PyG.
 
-    A symmetric dataset is undirected already. Where several edges become one, their features must be equal.
+    A symmetric dataset is already undirected. If several edges become one, their features must be equal.
     """
     if dataset.symmetric:
         return dataset
@@ -157,7 +157,7 @@ TRANSFORMS: dict[str, Callable[..., Dataset]] = {
     "self-loops": self_loops,
     "undirected": undirected,
 }
-"""Every transform by its name."""
+"""Every transform by name."""
 
 
 def _append(dataset: Dataset, name: str, features: Tensor) -> Dataset:
@@ -167,7 +167,7 @@ def _append(dataset: Dataset, name: str, features: Tensor) -> Dataset:
 
 
 def _directed(dataset: Dataset) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Both directions of every edge as int64 [2, edges], the graph of each, and the features."""
+    """Both directions of every edge as int64 [2, edges], their graphs, and their features."""
     edges, edge_attr = directed(dataset.edge_index, dataset.edge_attr, symmetric=dataset.symmetric)
     counts = dataset.edge_ptr.diff() * (2 if dataset.symmetric else 1)
     return edges.long(), torch.arange(len(dataset)).repeat_interleave(counts), edge_attr

@@ -46,7 +46,9 @@ def is_made_for(recipe: Recipe, source: str) -> bool:
 
 def _fitted(recipe: Recipe, source: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if Path(source).is_absolute() and not Path(source).exists():
-        raise InputError(f"--data {source}: is neither a dataset's name ({', '.join(SOURCES)}) nor a file or folder")
+        raise InputError(
+            f"--data {source}: is neither the name of a dataset ({', '.join(SOURCES)}) nor a file or folder"
+        )
     dataset, kept, told = load_dataset(source), [], []
     for transform in recipe.data.transforms:
         try:

@@ -53,7 +53,7 @@ def test_digests_are_recorded_the_first_time(tmp_path: Path) -> None:
         folder.rename(tmp_path / "aside")
         server.content = OTHER
         with pytest.raises(
-            InputError, match=r"has the SHA-256 .*, as recorded in .*ogbn-small\.json; the archive is set"
+            InputError, match=r"has the SHA-256 .*, as recorded in .*ogbn-small\.json; the archive was renamed"
         ):
             fetch(known, tmp_path)
         assert not folder.exists()
@@ -71,7 +71,7 @@ def test_a_damaged_record_is_named(content: str, tmp_path: Path) -> None:
         fetch(known, tmp_path)
         record = tmp_path / "digests" / "ogbn-small.json"
         record.write_text(content)
-        with pytest.raises(InputError, match=r"ogbn-small\.json: is no record of digests; remove it"):
+        with pytest.raises(InputError, match=r"ogbn-small\.json: is not a record of digests; remove it"):
             fetch(known, tmp_path)
         record.unlink()
         fetch(known, tmp_path)
@@ -92,7 +92,7 @@ def test_archive_of_something_else(tmp_path: Path) -> None:
 
 def test_archive_cut_short_by_a_server_that_does_not_say_its_length(tmp_path: Path) -> None:
     with serve(Behaviour(ARCHIVE, length=False, stops=[len(ARCHIVE) // 2])) as server:
-        with pytest.raises(InputError, match=r"not a sound zip archive .*set aside as .*file\.zip\.refused"):
+        with pytest.raises(InputError, match=r"not a valid zip archive .*renamed to .*file\.zip\.refused"):
             fetch(small(server.url), tmp_path)
         fetch(small(server.url), tmp_path)
     assert files(tmp_path / "ogbn_small") == FILES

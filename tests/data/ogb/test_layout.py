@@ -197,7 +197,7 @@ DAMAGES: list[tuple[Damage, str]] = [
     (text("split/random/train.csv.gz", "0\n"), "valid.csv.gz, row 1: graph 0 is in train too"),
     (text("split/random/train.csv.gz", "1\n3\n"), "train.csv.gz, row 2: names graph 3; expected 0 to 2"),
     (text("split/random/train.csv.gz", "-1\n"), "train.csv.gz, row 1: names graph -1; expected 0 to 2"),
-    (text("split/random/train.csv.gz", "1\n1\n"), "train.csv.gz, row 2: graph 1 stands there twice"),
+    (text("split/random/train.csv.gz", "1\n1\n"), "train.csv.gz, row 2: graph 1 is listed twice"),
     (text("split/random/train.csv.gz", "one\n"), "train.csv.gz, row 1: has 'one'; expected an integer"),
     (text("split/scaffold/train.csv.gz", "1\n"), "the split is one of random, scaffold"),
     (text("raw/node_species.csv.gz", "1\n2\n"), "node_species.csv.gz: has 2 rows; expected 6 rows"),
@@ -303,5 +303,5 @@ def test_what_the_layout_cannot_hold_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"'\.\./x' cannot be the name of a file"):
         write_layout(one_network(node_extra={"../x": torch.zeros(4)}), tmp_path / "folder")
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="exists already"):
         write_layout(one_network(), tmp_path)

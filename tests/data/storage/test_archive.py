@@ -85,10 +85,10 @@ BAD: list[tuple[bytes, str]] = [
     (zipped({**GOOD, "top/raw": b"x"}), "cannot be unpacked"),
     (encrypted(), "which is encrypted"),
     (BOMB, f"would unpack to {4 * (30 << 20)} bytes"),
-    (zipped(GOOD)[:-30], "is not a sound zip archive"),
-    (bad_checksum(), "is not a sound zip archive"),
-    (b"<html>Sign in</html>", "is not a sound zip archive"),
-    (b"", "is not a sound zip archive"),
+    (zipped(GOOD)[:-30], "is not a valid zip archive"),
+    (bad_checksum(), "is not a valid zip archive"),
+    (b"<html>Sign in</html>", "is not a valid zip archive"),
+    (b"", "is not a valid zip archive"),
     (zipped({}), "the archive is empty"),
 ]
 
@@ -119,7 +119,7 @@ def test_what_is_not_accepted_is_not_kept(archive: Path, tmp_path: Path) -> None
 def test_folder_that_is_there_is_not_touched(archive: Path, tmp_path: Path) -> None:
     (tmp_path / "made").mkdir()
     (tmp_path / "made" / "mine").write_text("x")
-    with pytest.raises(InputError, match="made: is there already"):
+    with pytest.raises(InputError, match="made: exists already"):
         extract(archive, tmp_path / "made", accept)
     assert files(tmp_path / "made") == {"mine": b"x"}
 

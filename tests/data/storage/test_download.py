@@ -44,7 +44,7 @@ def test_server_that_stops_half_way_is_resumed(tmp_path: Path) -> None:
 
 def test_broken_for_good_then_resumed_by_the_next_call(tmp_path: Path) -> None:
     with serve(Behaviour(CONTENT, stops=[HALF, 0])) as server:
-        with pytest.raises(InputError, match=f"stopped after {HALF} of {len(CONTENT)} bytes; what has arrived is kept"):
+        with pytest.raises(InputError, match=f"stopped after {HALF} of {len(CONTENT)} bytes; what was received is kept"):
             get(server.url, tmp_path / "file.zip", attempts=2)
         assert not (tmp_path / "file.zip").exists()
         get(server.url, tmp_path / "file.zip")
@@ -81,7 +81,7 @@ def test_without_an_etag_it_begins_again(tmp_path: Path) -> None:
 def test_wrong_range_is_refused(tmp_path: Path) -> None:
     with (
         serve(Behaviour(CONTENT, stops=[HALF], wrong_range=True)) as server,
-        pytest.raises(InputError, match="another part of the file than was asked for"),
+        pytest.raises(InputError, match="another part of the file than requested"),
     ):
         get(server.url, tmp_path / "file.zip")
 

@@ -63,7 +63,7 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
         "made/folder",
         "made/folder/file",
     ]
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="exists already"):
         make_folder(folder, make)
     with pytest.raises(ZeroDivisionError):
         make_folder(tmp_path / "none", fail)

@@ -1,1 +1,1 @@
-"""The Open Graph Benchmark: its layout on disk, its datasets, and how they are downloaded."""
+"""The Open Graph Benchmark: its layout on disk, its datasets, and their download."""

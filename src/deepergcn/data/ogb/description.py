@@ -1,4 +1,4 @@
-"""The file ``dataset.json`` beside OGB's layout: what the tables leave open, so that nothing has to be guessed."""
+"""The file ``dataset.json`` beside OGB's layout: what the tables do not say, so that nothing has to be guessed."""
 
 import json
 from collections.abc import Mapping
@@ -58,14 +58,14 @@ class _File(BaseModel):
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """A name, the settings of the layout, and what only a folder written by this package knows.
+    """The name of a dataset, the settings of its layout, and facts that only this package writes.
 
     Args:
-        name: What the dataset is called.
-        settings: How the folder is read.
-        edge_features: The number of edge features, which no file shows when there is no edge.
-        node_extra: Whether each further column of the nodes is ``int64`` or ``float32``.
-        ids: The user's own name for every item.
+        name: the name of the dataset.
+        settings: how the folder is read.
+        edge_features: the number of edge features, which no file shows if there are no edges.
+        node_extra: the dtype of each extra node column, ``int64`` or ``float32``.
+        ids: the user's id of every item.
     """
 
     name: str
@@ -85,7 +85,7 @@ def write_description(path: Path, description: Description) -> None:
 
 
 def read_description(path: Path) -> Description:
-    """Read the file; an error names what in it is not as expected."""
+    """Read the file; an error names the first wrong value."""
     content = read_bytes(path)
     try:
         found = _File.model_validate_json(content)

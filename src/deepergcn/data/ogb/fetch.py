@@ -1,4 +1,4 @@
-"""Bring a published dataset to this machine: download, verify, unpack; never half of it."""
+"""Download, verify and unpack a published dataset, completely or not at all."""
 
 import json
 from pathlib import Path
@@ -15,10 +15,10 @@ _FOLDERS = ("raw", "split", "mapping")
 
 
 def fetch(known: Known, root: Path, progress: ProgressHook | None = None) -> Path:
-    """The folder of the dataset under ``root``, downloaded if it is not there, and verified either way.
+    """The folder of the dataset under ``root``, downloaded if missing, and verified in any case.
 
-    The files must have the published digests. Where none are published, those of the first time are recorded under
-    ``root``, and must be the same from then on. An archive put at ``downloads/`` by hand is used as if downloaded.
+    The files must have the published digests. If none are published, the digests of the first download are recorded
+    under ``root`` and must match from then on. An archive placed in ``downloads/`` by hand is used as if downloaded.
     """
     folder = root / known.folder
     if folder.exists():
@@ -30,27 +30,27 @@ def fetch(known: Known, root: Path, progress: ProgressHook | None = None) -> Pat
         download(known.url, archive, progress)
     except NoAnswerError as error:
         raise InputError(
-            f"{error}; without a network, bring that file to {archive}, or its unpacked folder to {folder}, "
-            "and run this again"
+            f"{error}; without a network, copy that file to {archive}, or its unpacked folder to {folder}, "
+            "and try again"
         ) from error
     try:
         extract(archive, folder, lambda made: _verify(known, made, root))
     except InputError as error:
         refused = archive.with_name(f"{archive.name}.refused")
         archive.replace(refused)
-        raise InputError(f"{error}; the archive is set aside as {refused}") from error
+        raise InputError(f"{error}; the archive was renamed to {refused}") from error
     _record(known, folder, root)
     archive.unlink()
     return folder
 
 
 def archive_place(known: Known, root: Path) -> Path:
-    """Where the archive of a dataset is downloaded to, or put by hand."""
+    """The path of the downloaded archive of a dataset."""
     return root / "downloads" / known.url.rpartition("/")[2]
 
 
 def _verify(known: Known, folder: Path, root: Path) -> None:
-    """Compare the files with the published digests, else with the recorded ones."""
+    """Compare the files with the published digests, or else with the recorded ones."""
     for needed in ("raw", "split"):
         if not (folder / needed).is_dir():
             raise InputError(f"{folder}: has no folder {needed}, which OGB's layout needs")
@@ -75,12 +75,12 @@ def _recorded(record: Path) -> dict[str, str]:
     except ValueError:
         found = None
     if not isinstance(found, dict) or not all(isinstance(digest, str) for digest in found.values()):
-        raise InputError(f"{record}: is no record of digests; remove it to trust the files that are there")
+        raise InputError(f"{record}: is not a record of digests; remove it to trust the present files")
     return found
 
 
 def _record(known: Known, folder: Path, root: Path) -> None:
-    """Keep the digests of the first time where none are published."""
+    """Record the digests of the first download if none are published."""
     place = _record_place(known, root)
     if known.digests or place.is_file():
         return

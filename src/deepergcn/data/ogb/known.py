@@ -1,4 +1,4 @@
-"""Datasets of the paper and of its authors' later work: where OGB keeps them, what they must be, how they are read."""
+"""OGB datasets of the paper and of the authors' later work: addresses, digests, and how they are read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,12 +14,12 @@ class Settings:
     """How a folder in OGB's layout is read.
 
     Args:
-        task: The task; inferred from the labels where not given.
-        symmetric: Whether every stored edge stands for both directions.
-        split: The folder within ``split/``; not needed where there is only one.
-        x_categories: The number of values of each node feature, when these are categories.
-        edge_categories: The same for the edge features.
-        label_names: The names of the outputs.
+        task: the task; by default inferred from the labels.
+        symmetric: whether every stored edge stands for both directions.
+        split: the folder in ``split/``; not needed if there is only one.
+        x_categories: the number of categories of each node feature, if these are categorical.
+        edge_categories: the same for the edge features.
+        label_names: the names of the outputs.
     """
 
     task: Task | None = None

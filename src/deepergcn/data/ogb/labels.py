@@ -1,4 +1,4 @@
-"""The labels of OGB's layout: numbers without names, whose classes are counted from 0."""
+"""The labels of OGB's layout: numbers without names; classes are counted from 0."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ Labels = npt.NDArray[np.float64]
 
 
 def infer_task(values: Labels, level: Level, path: Path) -> Task:
-    """The task of labels [items, columns] of ``path``, with NaN for missing ones; see :mod:`deepergcn.data.labels`."""
+    """Infer the task of labels [items, columns] of ``path``, NaN if missing; see :mod:`deepergcn.data.labels`."""
     known = [column[~np.isnan(column)] for column in values.T]
     kind = infer_kind([numbered_column(column) for column in known]) or "regression"
     outputs = values.shape[1]
@@ -25,13 +25,13 @@ def infer_task(values: Labels, level: Level, path: Path) -> Task:
             row = int(np.nanargmax(values[:, 0]))
             raise InputError(
                 f"{path}, row {row + 1}: the label is {outputs - 1}; expected a class below {MOST_OUTPUTS}, "
-                "or a task that says what the labels are"
+                "or a task that tells what the labels are"
             )
     return Task(level, kind, outputs, METRICS[kind][0])
 
 
 def targets(values: Labels, task: Task, path: Path) -> Tensor:
-    """The labels as a dataset holds them; an error names the row of ``path`` that does not fit the task."""
+    """Convert labels to the form of a dataset; an error names the row of ``path`` that does not fit the task."""
     columns = 1 if task.kind == "multi-class" else task.outputs
     if values.shape[1] != columns:
         found, expected = count(values.shape[1], "column"), count(columns, "column")

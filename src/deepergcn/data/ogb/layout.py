@@ -1,9 +1,9 @@
 """OGB's layout: a folder of gzipped CSV files without headers.
 
-``raw/`` holds ``num-node-list``, ``num-edge-list`` (a row for each graph), ``edge`` (source, target), ``node-feat``
-and ``edge-feat`` (both optional), ``node-label`` or ``graph-label``, and further columns of the nodes as
-``node_<name>``; ``split/<kind>/`` holds ``train``, ``valid`` and ``test``. All end in ``.csv.gz`` (or ``.csv``). A
-``dataset.json`` beside them, where there is one, says what the files leave open.
+``raw/`` holds ``num-node-list``, ``num-edge-list`` (one row per graph), ``edge`` (source, target), ``node-feat``
+and ``edge-feat`` (both optional), ``node-label`` or ``graph-label``, and extra node columns as ``node_<name>``;
+``split/<kind>/`` holds ``train``, ``valid`` and ``test``. All end in ``.csv.gz`` (or ``.csv``). An optional
+``dataset.json`` beside them says what the files do not.
 """
 
 from dataclasses import asdict
@@ -31,10 +31,10 @@ _MOST_EDGES = 1 << 40
 
 
 def load_known(name: str, *, root: Path) -> Dataset:
-    """One of OGB's datasets, from its folder under ``root``."""
+    """Load one of OGB's datasets from its folder under ``root``."""
     folder = root / KNOWN[name].folder
     if not folder.is_dir():
-        raise InputError(f"{name} is not in {root}; `deepergcn datasets get {name}` brings it there")
+        raise InputError(f"{name} is not in {root}; `deepergcn datasets get {name}` downloads it")
     return load_layout(folder, root=root)
 
 
@@ -48,10 +48,10 @@ def load_layout(
     x_categories: tuple[int, ...] | None = None,
     edge_categories: tuple[int, ...] | None = None,
 ) -> Dataset:
-    """The dataset in a folder, from the cache under ``root`` unless one of its files has changed.
+    """Load the dataset in a folder, from the cache under ``root`` unless a file has changed.
 
-    What is not given comes from the folder's ``dataset.json``, else from OGB's settings if the folder has the name of
-    one of its datasets, else it is :class:`Settings`' default.
+    Settings that are not given come from the folder's ``dataset.json``, else from OGB's settings if the folder has the
+    name of one of its datasets, else from the defaults of :class:`Settings`.
     """
     folder = path.resolve()
     description = _describe(folder)
@@ -71,7 +71,7 @@ def load_layout(
 
 
 def read_layout(folder: Path, description: Description, digest: str) -> Dataset:
-    """Read all files of the folder and check every number in them."""
+    """Read all files of the folder and check every number."""
     settings = description.settings
     num_nodes = _counts(_table(folder, "raw/num-node-list"), least=1, most=_MOST_NODES)
     edge_list = _table(folder, "raw/num-edge-list")
@@ -112,7 +112,7 @@ def read_layout(folder: Path, description: Description, digest: str) -> Dataset:
 
 
 def find_table(folder: Path, name: str) -> Path | None:
-    """The file of this name with either ending, if it is there."""
+    """The file of this name with either suffix, if it exists."""
     return next((p for suffix in _SUFFIXES if (p := folder / f"{name}{suffix}").is_file()), None)
 
 
@@ -133,7 +133,7 @@ def _table(folder: Path, name: str) -> Path:
 
 
 def _files(folder: Path, settings: Settings) -> list[Path]:
-    """All files that the dataset is read from."""
+    """All files of the dataset."""
     needed = [_table(folder, f"raw/{name}") for name in ("num-node-list", "num-edge-list", "edge")]
     optional = [find_table(folder, f"raw/{name}") for name in ("node-feat", "edge-feat")]
     description = folder / DESCRIPTION
@@ -170,7 +170,7 @@ def _split_folder(folder: Path, kind: str | None) -> Path:
 
 
 def _extras(folder: Path) -> dict[str, Path]:
-    """The further columns of the nodes by name."""
+    """The extra node columns by name."""
     extras = {
         path.name.removesuffix(suffix).removeprefix("node_"): path
         for suffix in reversed(_SUFFIXES)
@@ -254,7 +254,7 @@ def _split(folder: Path, items: int, level: Level) -> dict[str, Tensor]:
         owner[index] = number
         if int((owner == number).sum()) != len(index):
             row = int(np.setdiff1d(np.arange(len(index)), np.unique(index, return_index=True)[1])[0])
-            raise InputError(f"{path}, row {row + 1}: {level} {index[row]} stands there twice")
+            raise InputError(f"{path}, row {row + 1}: {level} {index[row]} is listed twice")
         split[part] = torch.from_numpy(np.ascontiguousarray(index))
     return split
 

@@ -1,4 +1,4 @@
-"""Write any dataset in OGB's layout."""
+"""Write datasets in OGB's layout."""
 
 import re
 from pathlib import Path
@@ -16,7 +16,7 @@ _SPLIT = "given"
 
 
 def write_layout(dataset: Dataset, folder: Path) -> None:
-    """Write the dataset into a new folder, which appears complete or not at all."""
+    """Write the dataset to a new folder, atomically."""
     for part in PARTS:
         if not len(dataset.split[part]):
             raise InputError(f"{dataset.name}: the split {part!r} is empty, which OGB's layout cannot hold")

@@ -1,4 +1,4 @@
-"""Tables of numbers without a header, gzipped or not, read at the speed of the disk and written back exactly."""
+"""Read and write CSV tables of numbers without a header, gzipped or not, fast and without loss."""
 
 import csv
 import gzip
@@ -35,18 +35,18 @@ def read_numbers(
     columns: int | None = None,
     missing: bool = False,
 ) -> Numbers:
-    """The numbers of a file as an array [rows, columns].
+    """Read a file as an array [rows, columns].
 
     Args:
-        path: A CSV file without a header; gzipped if its name ends in ``.gz``.
-        dtype: The type of all columns.
-        rows: The number of rows that the file must have, where it is known.
-        why: What says so, for the error.
-        columns: The number of columns that it must have; those of its first row where not given.
-        missing: Whether an empty or ``nan`` entry is allowed; it becomes NaN.
+        path: a CSV file without a header; gzipped if its name ends in ``.gz``.
+        dtype: the dtype of all columns.
+        rows: the expected number of rows, if known.
+        why: where that number comes from, for the error.
+        columns: the expected number of columns; by default that of the first row.
+        missing: whether empty and ``nan`` entries are allowed; they become NaN.
 
     Raises:
-        InputError: naming the file and the row, when the file is absent, empty, damaged or not as it should be.
+        InputError: if the file is missing, empty, damaged or not as expected; names the file and the row.
     """
     dtype = np.dtype(dtype)
     first = _first_row(path)
@@ -73,7 +73,7 @@ def read_numbers(
 
 
 def write_numbers(path: Path, values: Numbers) -> None:
-    """Write an array [rows, columns], gzipped; :func:`read_numbers` gives back the same bits."""
+    """Write an array [rows, columns], gzipped; :func:`read_numbers` returns the same bits."""
     columns = {str(j): pa.array(values[:, j]) for j in range(values.shape[1])}
     with path.open("wb") as file, gzip.GzipFile("", "wb", 6, file, mtime=0) as stream:
         if len(values):
@@ -81,12 +81,12 @@ def write_numbers(path: Path, values: Numbers) -> None:
 
 
 def count(number: int, noun: str) -> str:
-    """The number with its noun, for messages."""
+    """A number with its noun, for messages."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _blocks(path: Path, dtype: np.dtype[Any], columns: int, missing: bool) -> Iterator[Numbers]:
-    """The file piece by piece, so that beside the result only a piece is in memory."""
+    """Read the file in blocks, so that only one block is in memory besides the result."""
     names = [str(j) for j in range(columns)]
     types = dict.fromkeys(names, pa.from_numpy_dtype(dtype))
     try:
@@ -129,7 +129,7 @@ def _first_row(path: Path) -> str:
 
 
 def _explain(path: Path, dtype: np.dtype[Any], columns: int, missing: bool, complaint: str) -> NoReturn:
-    """Raise the error that names the first wrong row, found by a slow second reading."""
+    """Raise an error that names the first wrong row, which a slow second pass finds."""
     expected = "an integer" if dtype.kind in "iu" else "a number"
     if dtype.kind == "u":
         expected += f" from 0 to {np.iinfo(dtype).max}"

@@ -1,4 +1,4 @@
-"""Unpack an archive that may be wrong or hostile: only inside its own folder, all of it or nothing."""
+"""Unpack archives that may be damaged or hostile: only inside their own folder, completely or not at all."""
 
 import shutil
 import stat
@@ -18,12 +18,12 @@ _CHUNK = 1 << 20
 def extract(archive: Path, folder: Path, verify: Callable[[Path], None]) -> None:
     """Unpack a zip archive as a new ``folder``.
 
-    It is unpacked beside ``folder`` and takes its name at the end, after ``verify`` has accepted what is there. If the
-    archive holds one folder only, its contents count.
+    It is unpacked beside ``folder`` and renamed after ``verify`` has accepted it. If the archive holds a single
+    folder, that folder's contents are taken.
 
     Raises:
-        InputError: when the archive is damaged, holds a path outside its folder, a link, the same name twice or
-            something encrypted, or would grow beyond reason; nothing is left then.
+        InputError: if the archive is damaged, too large when unpacked, or holds a path outside its folder, a link, a
+            duplicate name or an encrypted file; nothing is left behind.
     """
 
     def make(place: Path) -> Path:
@@ -49,7 +49,7 @@ def _unpack(archive: Path, place: Path) -> None:
                 with opened.open(entry) as source, target.open("xb") as file:
                     shutil.copyfileobj(source, file, _CHUNK)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, UnicodeError) as error:
-        raise InputError(f"{archive}: is not a sound zip archive ({error})") from error
+        raise InputError(f"{archive}: is not a valid zip archive ({error})") from error
     except OSError as error:
         raise InputError(f"{archive}: cannot be unpacked into {place.parent} ({error})") from error
 

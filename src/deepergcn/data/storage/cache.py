@@ -1,4 +1,4 @@
-"""Datasets on disk as safetensors: opened by mapping the file into memory, and rebuilt when stale or damaged."""
+"""Cached datasets as safetensors: memory-mapped, and rebuilt when stale or damaged."""
 
 import json
 import logging
@@ -33,16 +33,15 @@ _log = logging.getLogger(__name__)
 
 
 def cache_file(root: Path, name: str, *identity: Any) -> Path:
-    """Where the cache of one source lies: the name for people, the identity (path, options) for uniqueness."""
+    """The cache file of a source: a readable name, and a hash of its identity (path, options)."""
     safe = "".join(c if (c.isascii() and c.isalnum()) or c in "-_" else "_" for c in name)[:80]
     return root / "arrays" / f"{safe}-{text_digest(*identity)[:12]}.safetensors"
 
 
 def cached(path: Path, key: str, build: Callable[[], Dataset]) -> Dataset:
-    """The dataset in ``path`` if its key is ``key``, else the one that ``build`` makes, saved there.
+    """Load the dataset in ``path`` if its key is ``key``, else build it with ``build`` and save it there.
 
-    The key is a digest of all that the dataset depends on. A folder that cannot be written costs the cache,
-    not the dataset.
+    The key is a digest of everything the dataset depends on. If the folder is not writable, the dataset is not cached.
     """
     found = load(path, key)
     if found is not None:
@@ -56,7 +55,7 @@ def cached(path: Path, key: str, build: Callable[[], Dataset]) -> Dataset:
 
 
 def save(dataset: Dataset, path: Path, key: str) -> None:
-    """Write the file, whole or not at all."""
+    """Write the file atomically."""
     arrays = _arrays(dataset)
     header = json.dumps(_header(dataset, key, arrays))
     metadata = {_HEADER: header, _CHECKSUM: str(zlib.crc32(header.encode()))}
@@ -65,7 +64,7 @@ def save(dataset: Dataset, path: Path, key: str) -> None:
 
 
 def load(path: Path, key: str) -> Dataset | None:
-    """The dataset in ``path``, or None when it is not there, has another key, or is damaged."""
+    """Load the dataset in ``path``; None if it is missing, has another key, or is damaged."""
     if not path.is_file():
         return None
     try:
@@ -123,7 +122,7 @@ def _arrays(dataset: Dataset) -> dict[str, Tensor]:
 
 
 def _whole(array: Tensor) -> Tensor:
-    """The array with memory of its own and no gaps, as safetensors wants it."""
+    """The array in contiguous memory of its own, as safetensors requires."""
     own = array.is_contiguous() and array.untyped_storage().nbytes() == array.nbytes
     return array if own else array.clone(memory_format=torch.contiguous_format)
 

@@ -1,4 +1,4 @@
-"""CSV as text: a lone carriage return is quoted too, which Python's own writer leaves bare before 3.13."""
+"""CSV text in which lone carriage returns are quoted, which Python's writer does not do before 3.13."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ _QUOTED = frozenset(',"\r\n')
 
 
 def csv_text(rows: Iterable[Iterable[object]]) -> str:
-    """The rows as CSV with a line feed after each; None is an empty cell."""
+    """The rows as CSV, each followed by a line feed; None is an empty cell."""
     return "".join(",".join(map(_cell, row)) + "\n" for row in rows)
 
 

@@ -1,4 +1,4 @@
-"""Digests: how two files, or two ways of reading them, are known to be the same."""
+"""SHA-256 digests of files and of the options they are read with."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ def file_digest(path: Path) -> str:
 
 
 def file_digests(files: Iterable[Path], folder: Path) -> dict[str, str]:
-    """The SHA-256 of several files by their names relative to ``folder``."""
+    """The SHA-256 of several files, by name relative to ``folder``."""
     ordered = sorted(files)
     with ThreadPoolExecutor() as pool:
         digests = pool.map(file_digest, ordered)
@@ -30,7 +30,7 @@ def file_digests(files: Iterable[Path], folder: Path) -> dict[str, str]:
 
 
 def source_digest(files: Iterable[Path], folder: Path) -> str:
-    """One digest of several files: of their names relative to ``folder`` and of their contents."""
+    """One digest of several files: their names relative to ``folder`` and their contents."""
     return text_digest(file_digests(files, folder))
 
 

@@ -1,4 +1,4 @@
-"""Fetch one file over https: resumed where it broke off, checked, and in place only when it is complete."""
+"""Download a file over https: resumable, checked, and renamed only when complete."""
 
 import http.client
 import re
@@ -19,11 +19,11 @@ _CHUNK = 1 << 20
 
 
 class NoAnswerError(InputError):
-    """Nobody answers at the address: no network, no such host, or no server."""
+    """The server cannot be reached."""
 
 
 class _BrokenTransferError(Exception):
-    """The transfer stopped before the end; the next attempt goes on from there."""
+    """The transfer stopped early; the next attempt resumes it."""
 
 
 def download(
@@ -36,19 +36,19 @@ def download(
     timeout: float = 30.0,
     most_bytes: int = 1 << 34,
 ) -> None:
-    """Bring the file at ``url`` to ``path``.
+    """Download the file at ``url`` to ``path``.
 
-    What has arrived stands in ``path`` + ``.part`` until it is complete, and a later call goes on from there if
-    the server still has the same file.
+    Until it is complete, the data is kept in ``path`` + ``.part``, and a later call resumes it if the file on the
+    server has not changed.
 
     Args:
-        url: An https address (http only on this machine itself).
-        path: Where the file goes; nothing happens if it is there.
-        progress: Told about every piece.
-        attempts: How often a broken transfer is tried before giving up.
-        pause: Seconds between two attempts.
-        timeout: Seconds without a byte after which a transfer counts as broken.
-        most_bytes: The largest file that is taken.
+        url: an https address (http only for the local machine).
+        path: the target; nothing happens if it exists.
+        progress: called after every block.
+        attempts: the number of attempts.
+        pause: seconds between two attempts.
+        timeout: seconds without data after which a transfer counts as broken.
+        most_bytes: the largest allowed file.
     """
     _check_url(url)
     if path.exists():
@@ -72,11 +72,11 @@ def download(
         part.replace(path)
         _tag_file(part).unlink(missing_ok=True)
         return
-    raise InputError(f"{url}: {reason}; what has arrived is kept, and running this again goes on from there")
+    raise InputError(f"{url}: {reason}; what was received is kept; try again to resume the download")
 
 
 def _transfer(url: str, part: Path, progress: ProgressHook | None, timeout: float, most_bytes: int) -> None:
-    """One attempt, from where the last one broke off."""
+    """One attempt, resuming the previous one."""
     tag = _tag_file(part).read_text() if _tag_file(part).is_file() else ""
     have = part.stat().st_size if part.is_file() and tag else 0
     request = urllib.request.Request(url, headers={"User-Agent": f"deepergcn/{__version__}"})
@@ -120,11 +120,11 @@ def _open(request: urllib.request.Request, part: Path, timeout: float) -> Any:
 
 
 def _extent(answer: Any, have: int) -> tuple[int, int | None]:
-    """Where the bytes of the answer begin in the file, and how long the whole file is."""
+    """The offset of the response in the file, and the size of the whole file."""
     if answer.status == http.HTTPStatus.PARTIAL_CONTENT:
         found = re.fullmatch(r"bytes ([0-9]{1,18})-[0-9]+/([0-9]{1,18})", answer.headers.get("Content-Range", ""))
         if found is None or int(found[1]) != have:
-            raise InputError(f"{answer.url}: the server sent another part of the file than was asked for")
+            raise InputError(f"{answer.url}: the server sent another part of the file than requested")
         return have, int(found[2])
     length = answer.headers.get("Content-Length", "")
     return 0, int(length) if re.fullmatch(r"[0-9]{1,18}", length) else None
@@ -163,7 +163,7 @@ def _tag_file(part: Path) -> Path:
 
 
 def _tag(answer: Any) -> str:
-    """What identifies this version of the file; without it a transfer is not resumed."""
+    """The identifier of this version of the file; without one a transfer is not resumed."""
     etag = answer.headers.get("ETag", "")
     return str(answer.headers.get("Last-Modified", "") if not etag or etag.startswith("W/") else etag)
 
@@ -176,7 +176,7 @@ def _check_url(url: str) -> None:
 
 
 class _SafeRedirects(urllib.request.HTTPRedirectHandler):
-    """Follows the server elsewhere, but never away from https."""
+    """Follows redirects, but never away from https."""
 
     def redirect_request(self, req: Any, fp: Any, code: Any, msg: Any, headers: Any, newurl: str) -> Any:
         _check_url(newurl)

@@ -1,4 +1,4 @@
-"""The one way to write a file or folder: beside its place, then renamed, so that it is whole whenever it is there."""
+"""Atomic writes of files and folders: written beside the target, then renamed."""
 
 import os
 import re
@@ -16,24 +16,24 @@ from torch import Tensor
 from deepergcn.errors import InputError
 
 DAY = 86_400.0
-"""Seconds after which a part that nobody has renamed is abandoned."""
+"""Seconds after which a half-written file counts as abandoned."""
 
 _PART = re.compile(r"(?P<target>.+)\.[0-9a-f]{32}\.part")
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, whole or not at all."""
+    """Write a text file atomically."""
     write_bytes(path, text.encode())
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file, whole or not at all."""
+    """Write a file atomically."""
     with replacing(path) as part:
         part.write_bytes(content)
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
-    """Write a safetensors file, whole or not at all; with one entry of metadata its bytes are always the same."""
+    """Write a safetensors file atomically; with a single metadata entry its bytes are reproducible."""
     owned = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     with replacing(path) as part:
         part.touch()
@@ -47,7 +47,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[s
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A new file to write beside ``path``, which takes its place at the end, or goes away after an error."""
+    """A new file beside ``path`` to write to, renamed to ``path`` at the end, or removed after an error."""
     part = _part(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,15 +64,15 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def make_folder(folder: Path, make: Callable[[Path], Path]) -> None:
-    """Make a new ``folder``, whole or not at all.
+    """Make a new ``folder`` atomically.
 
     Args:
-        folder: It must not be there yet.
-        make: Fills the empty folder that it is given; the folder that it returns, this one or one inside, becomes
+        folder: the folder, which must not exist yet.
+        make: fills the empty folder that it is given; the folder that it returns, this one or one inside, becomes
             ``folder``.
     """
     if folder.exists():
-        raise InputError(f"{folder}: is there already; expected the name of a new folder")
+        raise InputError(f"{folder}: exists already; expected the name of a new folder")
     part = _part(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -86,12 +86,12 @@ def make_folder(folder: Path, make: Callable[[Path], Path]) -> None:
 
 
 def remove_abandoned(folder: Path, names: set[str] | None = None, age: float = DAY) -> None:
-    """Remove what killed processes have left half-written in ``folder``.
+    """Remove half-written files of killed processes from ``folder``.
 
     Args:
-        folder: The folder; nothing happens where it is not there.
-        names: The files and folders whose parts may go; all of them without it.
-        age: Seconds since a part was last written. 0 is for a folder that no other process writes to.
+        folder: the folder; nothing happens if it does not exist.
+        names: the files and folders whose half-written parts may be removed; by default all.
+        age: seconds since the last write; 0 is for a folder that no other process writes to.
     """
     with suppress(OSError):
         for entry in os.scandir(folder):

@@ -1,4 +1,4 @@
-"""Where datasets and their caches live on disk."""
+"""The folder of datasets and their caches."""
 
 import os
 from pathlib import Path
@@ -9,6 +9,6 @@ VARIABLE = "DEEPERGCN_DATA"
 
 
 def data_root(root: str | Path | None = None) -> Path:
-    """The folder for data: ``root``, else the variable ``DEEPERGCN_DATA``, else the user's cache folder."""
+    """The folder of data: ``root``, else the variable ``DEEPERGCN_DATA``, else the user's cache folder."""
     chosen = root or os.environ.get(VARIABLE)
     return expand(chosen) if chosen else user_cache()

@@ -1,4 +1,4 @@
-"""Refuse what no memory of this machine can hold before any of it is taken."""
+"""Refuse what does not fit into the memory of this machine, before allocating it."""
 
 import os
 
@@ -6,7 +6,7 @@ from deepergcn.errors import InputError
 
 
 def check_memory(needed: int, what: str) -> None:
-    """Raise an error where ``what`` needs more bytes than this machine has."""
+    """Raise an error if ``what`` needs more bytes than this machine has."""
     if needed > _physical_memory():
         raise InputError(f"{what}: needs {needed / 1e9:,.0f} GB of memory; this machine has less")
 

@@ -1,4 +1,4 @@
-"""Files that a user names: checked before they are opened, so that a pipe does not hang and a folder is named."""
+"""Check files before they are opened: a pipe would block, and a folder gives an unclear error."""
 
 import gzip
 import stat
@@ -13,7 +13,7 @@ _COPIES = 3  # of a content that are in memory: pieces, whole, and as a table
 
 
 def check_file(path: Path) -> None:
-    """Check that there is a regular file of this name, and that its name is text."""
+    """Check that a regular file exists, and that its name is UTF-8."""
     try:
         str(path).encode()
     except UnicodeEncodeError as error:
@@ -31,7 +31,7 @@ def check_file(path: Path) -> None:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file, decompressed if its name ends in ``.gz``; refused where it is too large for the memory."""
+    """Read a file, decompressed if its name ends in ``.gz``; refused if it does not fit into memory."""
     check_file(path)
     try:
         if path.name.lower().endswith(".gz"):
@@ -45,7 +45,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def _decompressed(path: Path) -> bytes:
-    """The content piece by piece, since a small file can become a thousand times as large."""
+    """Decompress in blocks, since a small file can expand a thousandfold."""
     pieces: list[bytes] = []
     size = 0
     with gzip.open(path, "rb") as file:
