@@ -1,4 +1,4 @@
-"""The blocks: how a convolution, a normalization, ReLU, dropout and the skip connection are wired into a layer."""
+"""Blocks: layers made of a convolution, normalization, ReLU, dropout and a skip connection."""
 
 from typing import Any
 
@@ -14,13 +14,13 @@ from deepergcn.nn.reset import reset_children
 
 
 class Block(nn.Module):
-    """One layer, called as its convolution is: ``block(x, edge_index, edge_attr)``.
+    """One layer, called like its convolution: ``block(x, edge_index, edge_attr)``.
 
     Args:
         conv: the convolution.
         norm: the normalization, or None.
         dropout: the probability that dropout zeroes a value.
-        relu: False leaves out the ReLU, as the last layer of a plain graph-level network does.
+        relu: whether to apply ReLU; False in the last layer of a plain graph-level network.
         checkpoint: recompute the layer's activations in backward instead of keeping them.
     """
 
@@ -42,7 +42,7 @@ class Block(nn.Module):
         self.checkpoint = checkpoint
 
     def reset_parameters(self) -> None:
-        """Draw all parameters of convolution and normalization anew."""
+        """Reinitialize the parameters of convolution and normalization."""
         reset_children(self)
 
     def forward(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -51,7 +51,7 @@ class Block(nn.Module):
         return self.connect(x, *args, **kwargs)
 
     def connect(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        """The layer itself, with its skip connection."""
+        """The layer with its skip connection, without recomputation."""
         raise NotImplementedError
 
     @property
@@ -91,7 +91,7 @@ class ResPlusBlock(Block):
         return x + self.residual(x, *args, **kwargs)
 
     def residual(self, x: Tensor, *args: Any, virtual: Tensor | None = None, **kwargs: Any) -> Tensor:
-        """conv(dropout(ReLU(norm(x)))), what is added to x; ``virtual`` is added before dropout."""
+        """conv(dropout(ReLU(norm(x)))), the residual that is added to x; ``virtual`` is added before dropout."""
         if virtual is None:
             heard = self._activate(x, self.dropout)
         else:
@@ -113,7 +113,7 @@ BLOCKS: dict[str, type[Block]] = {
     "res+": ResPlusBlock,
     "dense": DenseBlock,
 }
-"""Every block by its name."""
+"""Every block by name."""
 
 
 def block_class(name: str) -> type[Block]:

@@ -1,4 +1,4 @@
-"""Linear layers whose input width, given as -1, is known only at the first call."""
+"""Lazy Linear layers: an input width of -1 is taken from the first input."""
 
 import torch
 from torch import nn
@@ -8,18 +8,18 @@ UNKNOWN = -1
 
 
 def linear(in_channels: int, out_channels: int, bias: bool = True) -> nn.Linear:
-    """A Linear layer; with ``in_channels=-1`` a lazy one, which becomes an ordinary one at its first call."""
+    """A Linear layer; with ``in_channels=-1`` a lazy one, which becomes an ordinary one at the first call."""
     if in_channels == UNKNOWN:
         return nn.LazyLinear(out_channels, bias=bias)
     return nn.Linear(in_channels, out_channels, bias=bias)
 
 
 def known_width(layer: nn.Linear) -> int | None:
-    """The width of the input; None as long as it is unknown."""
+    """The input width; None while it is unknown."""
     return None if isinstance(layer.weight, nn.UninitializedParameter) else layer.weight.shape[1]
 
 
 def fix_width(layer: nn.Linear, width: int) -> None:
-    """Draw the weights of a lazy layer for inputs of this width; nothing where it has them."""
+    """Initialize a lazy layer for this input width; does nothing if it is initialized."""
     if isinstance(layer, nn.LazyLinear):
         layer(torch.empty(0, width, device=layer.weight.device, dtype=layer.weight.dtype))

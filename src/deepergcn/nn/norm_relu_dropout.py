@@ -1,4 +1,4 @@
-"""Normalization, ReLU and dropout: what stands before the convolution in a pre-activation block."""
+"""Normalization, ReLU and dropout, which precede the convolution in a pre-activation block."""
 
 from importlib.util import find_spec
 
@@ -13,9 +13,9 @@ else:
 
 
 def norm_relu_dropout(norm: nn.Module | None, x: Tensor, p: float, training: bool, relu: bool = True) -> Tensor:
-    """dropout_p(ReLU(norm(x))); without a norm where it is None, without ReLU where ``relu`` is False.
+    """dropout_p(ReLU(norm(x))); ``norm`` may be None, and ``relu=False`` leaves out the ReLU.
 
-    On a CPU it is one operator for batch and layer normalization; elsewhere, and for other norms, PyTorch's three.
+    On a CPU this is one operator for batch and layer normalization; elsewhere, and for other norms, PyTorch's three.
     """
     dropout = p if training else 0.0
     if ops is not None and ops.fits(x):
@@ -33,9 +33,9 @@ def norm_relu_dropout(norm: nn.Module | None, x: Tensor, p: float, training: boo
 
 
 def _batch_norm(norm: nn.BatchNorm1d, x: Tensor, relu: bool, dropout: float) -> Tensor:
-    """By the batch's moments in training, which move the running ones; by the running ones otherwise.
+    """Batch normalization by the batch's moments in training, by the running moments otherwise.
 
-    A batch of one vertex, or of none, has no variance: it takes the running moments and does not move them.
+    A batch of fewer than two vertices has no variance: it uses the running moments and does not update them.
     """
     rows = x.shape[0]
     if norm.running_mean is None or norm.running_var is None:

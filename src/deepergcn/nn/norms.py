@@ -1,4 +1,4 @@
-"""Normalization of vertex features by name: batch, layer, instance, pair, or none."""
+"""Normalization layers by name: batch, layer, instance, pair, or none."""
 
 from typing import Literal, get_args
 
@@ -13,10 +13,10 @@ NormName = Literal["batch", "layer", "instance", "pair"]
 
 
 class BatchNorm(nn.BatchNorm1d):
-    """Batch normalization over the vertices that also takes a batch of one vertex, or of none, in training.
+    """Batch normalization over the vertices that accepts batches of fewer than two vertices in training.
 
-    So few rows have no variance: they are normalized by the running statistics and do not change them, so that an
-    odd last batch neither stops a run nor spoils it.
+    Such a batch has no variance: it is normalized by the running statistics and does not update them, so that a small
+    last batch neither stops a run nor harms it.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -26,11 +26,11 @@ class BatchNorm(nn.BatchNorm1d):
 
 
 def build_norm(name: NormName | None, channels: int) -> nn.Module | None:
-    """The normalization layer called ``name``.
+    """Build a normalization layer by name.
 
-    ``"instance"`` takes each vertex as one instance, as other implementations of DeeperGCN do: it is layer
-    normalization without the learned scale and shift. ``"pair"`` is PyG's PairNorm (Zhao and Akoglu 2020): features
-    without their mean, scaled to a mean squared length of 1 over all vertices.
+    ``"instance"`` treats each vertex as one instance, as other implementations of DeeperGCN do: layer normalization
+    without learned scale and shift. ``"pair"`` is PyG's PairNorm (Zhao and Akoglu 2020): features minus their mean,
+    scaled to a mean squared length of 1 over all vertices.
     """
     match name:
         case None:

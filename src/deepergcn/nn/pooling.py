@@ -1,4 +1,4 @@
-"""From the features of vertices to those of graphs."""
+"""Pooling: from vertex features to graph features."""
 
 from typing import Literal, get_args
 
@@ -8,7 +8,7 @@ from torch_geometric.nn import global_add_pool, global_max_pool, global_mean_poo
 from deepergcn.errors import InputError
 
 Pooling = Literal["mean", "sum", "max"]
-"""The names of the poolings."""
+"""The names of the pooling functions."""
 
 _POOLINGS = {"mean": global_mean_pool, "sum": global_add_pool, "max": global_max_pool}
 
@@ -19,6 +19,6 @@ def check_pooling(name: str) -> None:
 
 
 def pool(name: Pooling, h: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
-    """The features [num_graphs, channels] of the graphs whose vertices have the features ``h``; 0 for an empty one."""
+    """Pool vertex features ``h`` to graph features [num_graphs, channels]; an empty graph has 0."""
     pooled: Tensor = _POOLINGS[name](h, batch, num_graphs)
     return pooled

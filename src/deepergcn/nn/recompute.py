@@ -12,10 +12,10 @@ R = TypeVar("R")
 
 
 def recompute(module: nn.Module, function: Callable[..., R], *args: Any, **kwargs: Any) -> R:
-    """``function(*args, **kwargs)``, of whose activations only the inputs are kept until backward.
+    """``function(*args, **kwargs)``, keeping only its inputs; activations are recomputed in backward.
 
-    Non-reentrant, so that it works under DistributedDataParallel; dropout draws the same mask again. ``module`` is
-    what ``function`` runs: its running statistics are not updated a second time.
+    Non-reentrant, so that it works under DistributedDataParallel; dropout draws the same mask again. ``module`` is the
+    module that ``function`` runs: its running statistics are updated only once.
     """
 
     def contexts() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
@@ -29,7 +29,7 @@ def recompute(module: nn.Module, function: Callable[..., R], *args: Any, **kwarg
 
 @contextmanager
 def statistics_kept(module: nn.Module) -> Iterator[None]:
-    """Batch normalization without momentum and without its counter gives the present batch no weight."""
+    """Keep the running statistics of batch normalization unchanged."""
     norms: list[Any] = [m for m in module.modules() if isinstance(m, nn.modules.batchnorm._BatchNorm)]
     before = [(norm.momentum, norm.num_batches_tracked) for norm in norms]
     try:

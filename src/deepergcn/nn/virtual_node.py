@@ -1,4 +1,4 @@
-"""The virtual node: one more vertex a graph, joined to all others."""
+"""The virtual node: an additional vertex per graph, connected to all others."""
 
 import torch
 from torch import Tensor, nn
@@ -10,14 +10,14 @@ from deepergcn.nn.reset import reset_children
 
 
 class VirtualNode(nn.Module):
-    """An embedding v, initially 0, that every vertex of its graph hears and that hears them all.
+    """An embedding v per graph, initially 0, that exchanges messages with all vertices of the graph.
 
-    It is added to every vertex before the first layer; before each later layer it becomes
-    dropout(MLP(v + sum of the vertices' features)) and is added to them again.
+    It is added to every vertex before the first layer; before each later layer it is updated to
+    dropout(MLP(v + sum of the vertex features)) and added again.
 
     Args:
         channels: the width of the network.
-        num_layers: the number of its layers.
+        num_layers: the number of layers of the network.
         norm: the normalization in the MLPs.
         dropout: the probability that dropout zeroes a value.
     """
@@ -29,7 +29,7 @@ class VirtualNode(nn.Module):
         self.dropout = dropout
 
     def reset_parameters(self) -> None:
-        """Draw all parameters anew; the embedding is 0."""
+        """Reinitialize all parameters; the embedding is 0."""
         nn.init.zeros_(self.embedding)
         reset_children(self)
 
@@ -38,11 +38,11 @@ class VirtualNode(nn.Module):
         return self.embedding.expand(num_graphs, -1)
 
     def to_vertices(self, v: Tensor, batch: Tensor) -> Tensor:
-        """What every vertex hears, [vertices, channels]; unlike that of ``v[batch]``, the gradient has one order."""
+        """The virtual node of each vertex, [vertices, channels]; unlike ``v[batch]``, its gradient is deterministic."""
         return v.index_select(0, batch)
 
     def forward(self, layer: int, v: Tensor, h: Tensor, batch: Tensor) -> Tensor:
-        """The virtual nodes before ``layer`` (1 or later), from those before and the vertices' features ``h``."""
+        """Update the virtual nodes before ``layer`` (1 or later), given the vertex features ``h``."""
         update = self.updates[layer - 1]
         return F.dropout(update(pool("sum", h, batch, v.shape[0]) + v), self.dropout, self.training)
 

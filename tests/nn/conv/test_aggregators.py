@@ -99,13 +99,13 @@ def test_a_learned_value_that_became_infinite_is_noticed() -> None:
 
 
 def test_semi_gradient_and_a_learned_beta_exclude_each_other() -> None:
-    with pytest.raises(InputError, match="semi_gradient: expected False where beta is learned"):
+    with pytest.raises(InputError, match="semi_gradient: expected False if beta is learned"):
         SoftmaxAggregation(learn_beta=True, semi_gradient=True)
 
 
 @pytest.mark.parametrize("cls", [SoftmaxAggregation, PowerMeanAggregation])
 def test_channels_need_something_to_learn(cls: Any) -> None:
-    with pytest.raises(InputError, match="channels: expected None where nothing is learned"):
+    with pytest.raises(InputError, match="channels: expected None if nothing is learned"):
         cls(channels=4)
     with pytest.raises(InputError, match="channels: expected at least 1"):
         cls(learn_y=True, channels=0)

@@ -155,7 +155,7 @@ def test_dynamics_are_those_of_the_layer() -> None:
         ({"aggr": "power_mean", "semi_gradient": True}, "semi_gradient: only softmax can have it"),
         ({"learn_p": True}, "learn_p: only power_mean can have it, got aggr='softmax'"),
         ({"aggr": "sum", "y": 1.0}, "y and learn_y: only softmax and power_mean can have it"),
-        ({"learn_beta": True, "semi_gradient": True}, "semi_gradient: expected False where beta is learned"),
+        ({"learn_beta": True, "semi_gradient": True}, "semi_gradient: expected False if beta is learned"),
         ({"edge_encoder": 0}, "edge_encoder: expected a width of at least 1"),
     ],
 )

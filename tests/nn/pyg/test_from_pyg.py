@@ -216,7 +216,7 @@ def test_difference_the_power_mean_is_of_positive_messages_only() -> None:
     theirs = pyg.PowerMeanAggregation(p=2.0)
     x, index = torch.tensor([[-1.0]]), torch.tensor([0])
     assert_close(theirs(x, index), torch.tensor([[1e-2]]))
-    with pytest.raises(InputError, match=r"x: the power mean is of positive messages only, got -1.0"):
+    with pytest.raises(InputError, match=r"x: expected positive messages for the power mean, got -1.0"):
         from_pyg(theirs)(x, index)
 
 

@@ -1,1 +1,1 @@
-"""The convolution of the paper and its parts: GENConv, aggregators, MsgNorm."""
+"""The paper's convolution and its parts: GENConv, aggregators, MsgNorm."""

@@ -1,4 +1,4 @@
-"""The aggregators by name: the two families of the paper, and the plain ones that they contain."""
+"""Aggregators: the paper's two families, and the basic aggregators they contain."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -17,14 +17,14 @@ from deepergcn.ops import Adjacency, EdgeTerm
 
 
 class Aggregation(nn.Module):
-    """A function from the messages that a vertex receives to one message, channel by channel.
+    """Aggregates the messages that a vertex receives to one message, channel by channel.
 
-    All are called as ``aggregation(x, adjacency, edge=None, eps=1e-7)`` with the features of the sources, and build
-    the messages ReLU(h_u + h_e) + eps (equation 4) themselves; with ``eps=None`` the messages are h_u + h_e.
+    Called as ``aggregation(x, adjacency, edge=None, eps=1e-7)`` with the features of the sources. The messages are
+    ReLU(h_u + h_e) + eps (equation 4), or h_u + h_e with ``eps=None``.
     """
 
     initial: Mapping[str, float] = MappingProxyType({})
-    """What the learned values start from."""
+    """The initial values of learned parameters."""
 
     def forward(
         self, x: Tensor, adjacency: Adjacency, edge: EdgeTerm | Tensor | None = None, eps: float | None = 1e-7
@@ -32,12 +32,12 @@ class Aggregation(nn.Module):
         raise NotImplementedError
 
     def reset_parameters(self) -> None:
-        """Put learned values back to their initial ones."""
+        """Reset learned parameters to their initial values."""
         for name, value in self.initial.items():
             restore(getattr(self, name), value)
 
     def dynamics(self) -> dict[str, float | list[float]]:
-        """The present values of the parameters that this aggregator has."""
+        """The current values of this aggregator's parameters."""
         return {}
 
     def extra_repr(self) -> str:
@@ -52,7 +52,7 @@ class SoftmaxAggregation(Aggregation):
         learn_beta: learn beta.
         y: the exponent of the degree scaling, or its initial value. 0 is none; with beta = 0, 1 is the sum.
         learn_y: learn y.
-        semi_gradient: treat the softmax weights as constants in backward. Only where beta is fixed.
+        semi_gradient: treat the softmax weights as constants in backward; only if beta is fixed.
         channels: learn one value a channel instead of one for all.
     """
 
@@ -71,7 +71,7 @@ class SoftmaxAggregation(Aggregation):
     ) -> None:
         super().__init__()
         if semi_gradient and learn_beta:
-            raise InputError("semi_gradient: expected False where beta is learned, since it cuts off beta's gradient")
+            raise InputError("semi_gradient: expected False if beta is learned, since beta would have no gradient")
         _check_channels(channels, learn_beta or learn_y)
         self.beta = scalar("beta", beta, learn_beta, channels)
         self.y = scalar("y", y, learn_y, channels)
@@ -182,7 +182,7 @@ class MultiAggregation(Aggregation):
         reset_children(self)
 
     def dynamics(self) -> dict[str, float | list[float]]:
-        """The present values, each with the number of its aggregator: ``beta_0``, ``p_1``."""
+        """The current values, numbered by aggregator: ``beta_0``, ``p_1``."""
         every = enumerate(a for a in self.aggregations if isinstance(a, Aggregation))
         return {f"{name}_{i}": value for i, a in every for name, value in a.dynamics().items()}
 
@@ -198,11 +198,11 @@ AGGREGATORS: dict[str, type[Aggregation]] = {
     "max": MaxAggregation,
     "min": MinAggregation,
 }
-"""Every aggregator by its name."""
+"""Every aggregator by name."""
 
 
 def build_aggregation(name: str, **options: Any) -> Aggregation:
-    """The aggregator called ``name``, by our name or PyG's, with the options of its class."""
+    """Build an aggregator by its name here or in PyG, with the options of its class."""
     name = PYG_AGGREGATORS.get(name, name)
     if name not in AGGREGATORS:
         raise InputError(f"aggr: expected one of {', '.join(AGGREGATORS)}, got {name!r}")
@@ -211,4 +211,6 @@ def build_aggregation(name: str, **options: Any) -> Aggregation:
 
 def _check_channels(channels: int | None, learned: bool) -> None:
     if channels is not None and not learned:
-        raise InputError("channels: expected None where nothing is learned, since a fixed value holds for all channels")
+        raise InputError(
+            "channels: expected None if nothing is learned, since a fixed value is the same for all channels"
+        )

@@ -1,4 +1,4 @@
-"""From the options of GENConv to its aggregator."""
+"""Build the aggregator of GENConv from its options."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,19 +8,19 @@ from deepergcn.nn.conv.aggregators import AGGREGATORS, Aggregation, MultiAggrega
 from deepergcn.nn.pyg.names import AGGREGATORS as PYG_AGGREGATORS
 
 AggregatorSpec = str | Aggregation | Sequence[str | Aggregation]
-"""The name of an aggregator, one that brings its own options, or several of either, whose results are concatenated."""
+"""The name of an aggregator, an aggregator, or a list of them, whose results are concatenated."""
 
 _TAKES = {
     "softmax": ("beta", "learn_beta", "y", "learn_y", "semi_gradient"),
     "power_mean": ("p", "learn_p", "y", "learn_y"),
 }
-"""Which options each aggregator has."""
+"""The options of each aggregator."""
 
 
 def choose_aggregation(aggr: AggregatorSpec, options: dict[str, Any]) -> Aggregation:
-    """The aggregator that ``aggr`` asks for, with those of the options that it takes.
+    """Build the aggregator ``aggr`` with those of the options that it has.
 
-    An option that none takes must have a value that changes nothing: False, or y = 0; beta and p are not looked at.
+    An option that no aggregator has must be neutral: False, or y = 0; beta and p are ignored.
     """
     if isinstance(aggr, Aggregation):
         return aggr
@@ -43,7 +43,7 @@ def _one(name: str, options: dict[str, Any]) -> Aggregation:
 
 
 def _our_name(name: str) -> tuple[str, bool]:
-    """The aggregator called ``name`` here or in PyG, and whether PyG's name asks for the semi-gradient."""
+    """Our name of an aggregator, and whether PyG's name implies the semi-gradient."""
     return ("softmax", True) if name == "softmax_sg" else (PYG_AGGREGATORS.get(name, name), False)
 
 

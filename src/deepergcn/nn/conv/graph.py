@@ -1,4 +1,4 @@
-"""The graph of a convolution, with the number of sources and targets that features, graph and ``size`` agree on."""
+"""The graph of a convolution; its numbers of sources and targets must agree with features and ``size``."""
 
 import torch
 from torch import Tensor
@@ -9,14 +9,14 @@ from deepergcn.nn.pyg.adjacency_cache import cached_adjacency
 from deepergcn.ops import Adjacency
 
 Size = tuple[int | None, int | None]
-"""The number of sources and of targets, None for one that is not given."""
+"""The numbers of sources and targets, None if not given."""
 
 
 def graph_of(graph: Tensor | Adjacency, source: Tensor, target: Tensor | None, size: Size | None = None) -> Adjacency:
     """The ``Adjacency`` of ``graph`` for these features.
 
-    Without features of the targets their number is that of ``size``, else that of the graph (an ``Adjacency``, a sparse
-    tensor, an ``EdgeIndex`` with its sparse size), else the number of sources, as in PyTorch Geometric.
+    Without features of the targets their number is taken from ``size``, else from the graph (an ``Adjacency``, a sparse
+    tensor, an ``EdgeIndex`` with its sparse size), else it is the number of sources, as in PyTorch Geometric.
     """
     sources, targets = source.shape[0], None if target is None else target.shape[0]
     given = "x"

@@ -1,4 +1,4 @@
-"""MsgNorm: the aggregated message, normalized and scaled to the vertex it is added to."""
+"""MsgNorm: normalizes the aggregated message and scales it to the norm of the vertex."""
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +11,7 @@ from deepergcn.nn.pyg.names import pyg_names
 class MessageNorm(nn.Module):
     """MsgNorm (equation 5): s * |h_v| * m_v / |m_v|, with the l2 norm over the channels.
 
-    A message of 0, that of a vertex without in-neighbours, stays 0.
+    A zero message, such as that of a vertex without in-neighbours, stays zero.
 
     Args:
         learn_s: learn the scaling factor.
@@ -27,7 +27,7 @@ class MessageNorm(nn.Module):
         self.initial = float(s)
 
     def reset_parameters(self) -> None:
-        """Put a learned s back to its initial value."""
+        """Reset a learned s to its initial value."""
         restore(self.s, self.initial)
 
     def forward(self, h: Tensor, m: Tensor) -> Tensor:
@@ -37,7 +37,7 @@ class MessageNorm(nn.Module):
         return self.s * length * direction
 
     def dynamics(self) -> dict[str, float | list[float]]:
-        """The present s."""
+        """The current s."""
         return {"s": present(self.s)}
 
     def extra_repr(self) -> str:

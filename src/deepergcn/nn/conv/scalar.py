@@ -1,4 +1,4 @@
-"""beta, p, y and s: a fixed number, a learned scalar, or one learned value a channel."""
+"""beta, p, y and s: a fixed number, a learned scalar, or one learned value per channel."""
 
 import math
 
@@ -8,11 +8,11 @@ from torch import Tensor, nn
 from deepergcn.errors import InputError
 
 Scalar = nn.Parameter | float
-"""A parameter where it is learned, a number where it is fixed."""
+"""A parameter if learned, a number if fixed."""
 
 
 def scalar(name: str, value: float, learn: bool, channels: int | None = None) -> Scalar:
-    """The number ``value``, or a parameter that starts from it: one, or one for each of ``channels``."""
+    """The number ``value``, or a parameter with this initial value: a scalar, or one value per channel."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise InputError(f"{name}: expected a finite number, got {value!r}")
     if not learn:
@@ -23,13 +23,13 @@ def scalar(name: str, value: float, learn: bool, channels: int | None = None) ->
 
 
 def restore(value: Scalar, initial: float) -> None:
-    """Put a learned value back to its initial one."""
+    """Reset a learned value to its initial value."""
     if isinstance(value, Tensor):
         nn.init.constant_(value, initial)
 
 
 def present(value: Scalar) -> float | list[float]:
-    """The present value as a plain number, or a list with one number a channel."""
+    """The current value as a number, or a list with one number per channel."""
     if not isinstance(value, Tensor):
         return value
     numbers: float | list[float] = value.detach().tolist()

@@ -1,1 +1,1 @@
-"""From raw node and edge features to the width of the network."""
+"""Encoders of node and edge features."""

@@ -1,4 +1,4 @@
-"""Edge encoders: from raw edge features to the edge term h_e of a message, in the form in which it is smallest."""
+"""Edge encoders: from raw edge features to the edge term h_e of a message, in its most compact form."""
 
 import itertools
 import math
@@ -14,17 +14,17 @@ from deepergcn.nn.lazy import UNKNOWN, fix_width, known_width, linear
 from deepergcn.ops import Affine, Dense, EdgeTerm, Table
 
 WIDEST_AFFINE = 64
-"""Raw features wider than this are multiplied out once: the product on the fly would cost more than it saves."""
+"""Raw features wider than this are multiplied once: multiplying on the fly would cost more than it saves."""
 
 LARGEST_TABLE = 1024
-"""The largest number of combinations of categories that a table holds; beyond, it holds those that a batch has."""
+"""The largest table of all combinations of categories; beyond it, a table holds those of the batch."""
 
 
 class Categories(NamedTuple):
-    """The categories of every edge as one number: ``codes`` [edges], and what each code stands for.
+    """The categories of every edge as one code: ``codes`` [edges], and the meaning of each code.
 
-    ``rows`` [combinations, columns] holds the categories behind every code, ``multi_hot`` the same as a matrix to
-    multiply the tables with, where all combinations are few; both are the same for every layer.
+    ``rows`` [combinations, columns] holds the categories of every code, ``multi_hot`` the same as a matrix to multiply
+    the embedding tables with, if there are few combinations; both are shared by all layers.
     """
 
     codes: Tensor
@@ -33,14 +33,14 @@ class Categories(NamedTuple):
 
 
 EdgeInput = Tensor | Affine | Table | Dense | Categories
-"""What an edge encoder takes: raw features, an edge term made by a shared encoder, or numbered categories."""
+"""The input of an edge encoder: raw features, the edge term of a shared encoder, or encoded categories."""
 
 
 class EdgeEncoder(nn.Module):
-    """Makes the edge term h_e. ``prepare`` does, once a batch, what is the same for all layers."""
+    """Computes the edge term h_e. ``prepare`` does, once per batch, what all layers share."""
 
     def prepare(self, edge: EdgeInput) -> EdgeInput:
-        """Check raw features, and bring them into the form that every layer's encoder shares."""
+        """Check raw features, and convert them to the form that the encoders of all layers share."""
         raise NotImplementedError
 
     def forward(self, edge: EdgeInput) -> EdgeTerm:
@@ -50,8 +50,8 @@ class EdgeEncoder(nn.Module):
 class AffineEncoder(EdgeEncoder):
     """h_e = W f_e + b, kept as the small matrix W and the raw features.
 
-    On an edge term that another encoder made, such as one shared by all layers, this Linear layer is folded into it:
-    two Linear layers in a row cost what one costs.
+    Applied to the edge term of another encoder, such as one shared by all layers, this Linear layer is folded into it:
+    two consecutive Linear layers cost as much as one.
 
     Args:
         in_channels: the width of the raw features, or of the edge term below; -1 takes it from the first input.
@@ -86,7 +86,7 @@ class AffineEncoder(EdgeEncoder):
         return edge
 
     def _fixed_width(self, edge: EdgeInput) -> int:
-        """The width that this encoder takes; where it is not known yet, that of ``edge``, from now on."""
+        """The input width; if it is not known yet, it is fixed to that of ``edge``."""
         width = known_width(self.linear)
         if width is None:
             width = _width(edge)

@@ -1,6 +1,6 @@
-"""The weights of the authors' code (``deep_gcns_torch``) in the networks of this library.
+"""Load weights of the authors' code (``deep_gcns_torch``) into this library's networks.
 
-Their modules by the names in their checkpoints:
+Modules by their names in checkpoints:
 
 | theirs | ours |
 |---|---|
@@ -28,13 +28,13 @@ from deepergcn.nn.conv.gen_conv import GENConv
 from deepergcn.nn.networks.graph_network import GraphNetwork
 
 COMPUTED = ("node_features_encoder_1st.weight",)
-"""What their checkpoints hold besides weights: the sums of incident edge features, which are computed from the data."""
+"""Buffers in their checkpoints: sums of incident edge features, which are computed from the data."""
 
 
 def from_authors(tensors: Mapping[str, Tensor], model: GraphNetwork) -> dict[str, Tensor]:
     """The ``state_dict`` of ``model`` from the tensors of one of the authors' checkpoints.
 
-    Every weight of the model must be among the tensors, in its shape, and every tensor must have its place.
+    Every weight of the model must be among the tensors, with the same shape, and every tensor must be used.
     """
     theirs = {name.removeprefix("module."): value for name, value in tensors.items()}
     used = {name for name in COMPUTED if name in theirs} | _fixed(theirs, model)
@@ -62,7 +62,7 @@ def from_authors(tensors: Mapping[str, Tensor], model: GraphNetwork) -> dict[str
 
 
 def embedding_sizes(tensors: Mapping[str, Tensor], name: str) -> tuple[int, ...]:
-    """The number of rows of each of the embeddings in the list ``name``; empty where there is none."""
+    """The sizes of the embeddings in the list ``name``; empty if there is none."""
     names = _list_of(name, {key.removeprefix("module."): value for key, value in tensors.items()})
     return tuple(
         value.shape[0] for key, value in tensors.items() if key.removeprefix("module.") in names and value.dim() == 2
@@ -94,7 +94,7 @@ Change = Callable[[Tensor], Tensor]
 
 
 def _source(name: str, theirs: Mapping[str, Tensor], model: GraphNetwork) -> tuple[list[str], Change]:
-    """Their names of our weight, to be put one below the other, and how its values change."""
+    """Their names of a weight of ours, to be concatenated, and the function that converts its values."""
     for pattern, theirs_name in _NAMES:
         match = re.fullmatch(pattern, name)
         if match:
@@ -127,7 +127,7 @@ def _list_of(name: str, theirs: Mapping[str, Tensor]) -> list[str]:
 
 
 def _fixed(theirs: Mapping[str, Tensor], model: GraphNetwork) -> set[str]:
-    """Their names of s and y that are fixed numbers here, and weights that never change there: checked to be equal."""
+    """Their names of s and y that are fixed numbers here and constant weights there; they must be equal."""
     names = set()
     for i, layer in enumerate(model.layers):
         conv = layer.conv if isinstance(layer, Block) else None

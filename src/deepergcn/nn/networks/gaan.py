@@ -11,7 +11,7 @@ from deepergcn.nn.reset import reset_children
 
 
 class GaANConv(MessagePassing):
-    """Gated attention (Zhang et al. 2018). With z_e = h_u + h_e what edge e = u -> v brings:
+    """Gated attention (Zhang et al. 2018). With z_e = h_u + h_e for an edge e = u -> v:
 
         w_e  = softmax over N(v) of <Q h_v, K z_e>                         for every head
         g_v  = sigmoid(G [h_v, max_e M z_e, mean_e z_e])                   one number a head
@@ -36,7 +36,7 @@ class GaANConv(MessagePassing):
         self.out = nn.Linear(in_channels + out_channels, out_channels)
 
     def reset_parameters(self) -> None:
-        """Draw all parameters anew."""
+        """Reinitialize all parameters."""
         reset_children(self)
 
     def forward(self, x: Tensor, edge_index: Tensor, edge: Tensor | None = None) -> Tensor:

@@ -1,4 +1,4 @@
-"""The networks of the paper by name, and the four that it reports, as it built them."""
+"""The paper's networks, and the four configurations whose results it reports."""
 
 from typing import Unpack
 
@@ -12,7 +12,7 @@ from deepergcn.nn.pyg.names import NETWORK, pyg_names
 
 
 class PlainGCN(DeeperGCN):
-    """DeeperGCN's baseline: a plain aggregator and no skip connections."""
+    """The paper's baseline: a basic aggregator (sum, mean or max) and no skip connections."""
 
     BLOCK = "plain"
 
@@ -47,7 +47,7 @@ class ResGCNPlus(PlainGCN):
 
 
 class ResGEN(DeeperGCN):
-    """ResGCN+ with a generalized aggregator, softmax or power_mean, of fixed beta or p."""
+    """ResGCN+ with a generalized aggregator, softmax or power_mean, with fixed beta or p."""
 
     LEARNED = False
 
@@ -141,7 +141,7 @@ def num_parameters(model: nn.Module) -> int:
     """The number of trainable parameters."""
     for name, parameter in model.named_parameters():
         if isinstance(parameter, nn.UninitializedParameter):
-            raise InputError(f"{name}: its width is not known yet; call the network once before")
+            raise InputError(f"{name}: its width is not known yet; call the network once first")
     return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
 
 

@@ -1,4 +1,4 @@
-"""RevGEN: reversible GENConv layers, of which a network of any depth keeps the activations of one."""
+"""RevGEN: reversible GENConv layers; a network of any depth keeps the activations of one layer."""
 
 from typing import Unpack
 
@@ -16,8 +16,8 @@ class RevGEN(DeeperGCN):
         >>> model = RevGEN(128, 40, hidden_channels=80, num_layers=1001, groups=2)
 
     Args:
-        groups: the number of groups that the channels are divided into; it divides ``hidden_channels``.
-        others: see :class:`DeeperGCN`; the normalization is that over layers by default.
+        groups: the number of groups of channels; it must divide ``hidden_channels``.
+        others: see :class:`DeeperGCN`; the default normalization is ``"layer"``.
     """
 
     @pyg_names(NETWORK)

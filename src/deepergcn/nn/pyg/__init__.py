@@ -1,1 +1,1 @@
-"""PyTorch Geometric: its modules converted, or accelerated in place."""
+"""Convert modules of PyTorch Geometric, or accelerate them in place."""

@@ -1,4 +1,4 @@
-"""PyTorch Geometric's own modules on the fast path, in place, and back."""
+"""Accelerate PyTorch Geometric's modules in place, and undo it."""
 
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -19,12 +19,12 @@ _FAST: dict[type, type[Any]] = {pyg.GENConv: FastGENConv, **AGGREGATIONS}
 
 @dataclass(frozen=True)
 class Acceleration:
-    """The state of a model, module by module, by name.
+    """Which modules of a model are accelerated, by name.
 
     Attributes:
         fast: the modules on the fast path.
-        left: the modules that go PyG's way, with the reason.
-        partly: the modules on the fast path that go PyG's way for some inputs, with the input and the reason.
+        left: the modules that use PyG's code, with the reason.
+        partly: the modules on the fast path that use PyG's code for some inputs, with the input and the reason.
     """
 
     fast: tuple[str, ...] = ()
@@ -39,16 +39,16 @@ class Acceleration:
 
 
 def accelerate(model: Model) -> Model:
-    """Let the ``GENConv`` and aggregation modules of any PyG model run on the fast path, in place.
+    """Run the ``GENConv`` and aggregation modules of any PyG model on the fast path, in place.
 
-    Parameters, ``state_dict``, hooks, ``repr`` and results stay PyG's, its clamps included; only the class of each
-    module changes, to a subclass of its own under the same name. What is not exactly as PyG defines it (a subclass, a
-    replaced method, a hook on a step that the fast path leaves out), and what the fast path does not compute (graphs of
-    fewer than ``SMALL`` edges, other devices than the CPU, explanations, torch.func, export, TorchScript), goes PyG's
-    way by itself. :func:`accelerated` says what was changed, :func:`deaccelerate` undoes it.
+    Parameters, ``state_dict``, hooks, ``repr`` and results stay PyG's, including its clamps; only the class of each
+    module changes, to a subclass of the same name. Modules that are not exactly as PyG defines them (a subclass, a
+    replaced method, a hook on a step that the fast path skips) and cases that the fast path does not support (graphs of
+    fewer than ``SMALL`` edges, devices other than the CPU, explanations, torch.func, export, TorchScript) fall back to
+    PyG's code. :func:`accelerated` reports what was changed, :func:`deaccelerate` undoes it.
 
-    A copy of an accelerated model is accelerated; a pickle holds PyG's own classes, and what is loaded from it is to be
-    accelerated again.
+    A copy of an accelerated model is accelerated; a pickle holds PyG's own classes and must be accelerated again after
+    loading.
 
     Returns:
         ``model`` itself.
@@ -69,7 +69,7 @@ def accelerate(model: Model) -> Model:
 
 
 def deaccelerate(model: Model) -> Model:
-    """Undo :func:`accelerate`: every module has PyG's own class again. Returns ``model`` itself."""
+    """Undo :func:`accelerate`: every module gets PyG's own class back. Returns ``model`` itself."""
     for module in _modules(model):
         if isinstance(module, InPlace):
             if isinstance(module, FastGENConv) and _own_propagate(module) is FastGENConv.propagate:
@@ -79,7 +79,7 @@ def deaccelerate(model: Model) -> Model:
 
 
 def accelerated(model: nn.Module) -> Acceleration:
-    """Which modules of ``model`` are on the fast path, and why the others of these kinds are not."""
+    """Report which modules of ``model`` are on the fast path, and why others are not."""
     fast: list[str] = []
     left: dict[str, str] = {}
     partly: dict[str, str] = {}
@@ -106,7 +106,7 @@ def _modules(model: Any) -> list[Any]:
 
 
 def _why_left(module: Any) -> str | None:
-    """Why a module of these kinds does not run on the fast path, or None."""
+    """The reason why a module is not on the fast path, or None."""
     if original_class(module) not in _FAST:
         return f"{type(module).__name__} may compute something else than the class it extends"
     devices = {tensor.device.type for tensor in (*module.parameters(), *module.buffers())} - {"cpu"}
@@ -120,7 +120,7 @@ def _why_left(module: Any) -> str | None:
 
 
 def _own_propagate(conv: Any) -> Any:
-    """The function behind a ``propagate`` that stands on the instance, where PyG or a user has put one."""
+    """The function of a ``propagate`` set on the instance by PyG or a user."""
     own = conv.__dict__.get("propagate")
     return getattr(own, "__func__", own)
 

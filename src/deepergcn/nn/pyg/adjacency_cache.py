@@ -1,4 +1,4 @@
-"""The Adjacency of a tensor that was seen before: layers that are given the same ``edge_index`` share one."""
+"""Cache the Adjacency of an ``edge_index``, so that layers with the same tensor share it."""
 
 import threading
 import weakref
@@ -11,7 +11,7 @@ from torch import Tensor
 from deepergcn.ops import Adjacency, as_adjacency
 
 ENTRIES = 4
-"""The number of entries kept for one tensor, which may have several views."""
+"""The number of entries per tensor, which may have several views."""
 
 
 class _Entry(NamedTuple):
@@ -20,20 +20,20 @@ class _Entry(NamedTuple):
 
 
 _known: dict[int, dict[Hashable, _Entry]] = {}
-"""By the id of the tensor that owns the memory; an entry lives no longer than that tensor."""
+"""Entries by id of the tensor that owns the memory; an entry does not outlive that tensor."""
 
 _lock = threading.Lock()
 
 
 def cached_adjacency(graph: Tensor | Adjacency, num_sources: int, num_targets: int) -> Adjacency:
-    """As ``as_adjacency``, but built only once for the same tensor with the same content."""
+    """``as_adjacency``, built only once for the same tensor with the same content."""
     if not isinstance(graph, Tensor):
         return as_adjacency(graph, num_sources, num_targets)
     return _recall(graph, (num_sources, num_targets), lambda: as_adjacency(graph, num_sources, num_targets))
 
 
 def cached_grouping(index: Tensor, num_groups: int) -> Adjacency:
-    """Row e goes to group ``index[e]``: the graph of as many sources as rows, with one edge each."""
+    """The graph that sends row e to group ``index[e]``: one source and one edge per row."""
 
     def build() -> Adjacency:
         rows = torch.arange(len(index), device=index.device)
@@ -43,10 +43,10 @@ def cached_grouping(index: Tensor, num_groups: int) -> Adjacency:
 
 
 def _recall(tensor: Tensor, kind: Hashable, build: Callable[[], Adjacency]) -> Adjacency:
-    """What ``build`` made for this tensor before, if the tensor still holds the same numbers.
+    """The cached result of ``build`` for this tensor, if its content has not changed.
 
-    The numbers themselves are compared with a copy: torch's version counter does not see a write through ``.data``,
-    a NumPy array or another process. The comparison takes a small part of the time of one layer.
+    The content is compared with a copy: torch's version counter does not see writes through ``.data``, a NumPy array
+    or another process. The comparison takes a small fraction of the time of a layer.
     """
     if torch.compiler.is_compiling() or tensor.device.type != "cpu":
         return build()
@@ -72,7 +72,7 @@ def _recall(tensor: Tensor, kind: Hashable, build: Callable[[], Adjacency]) -> A
 
 
 def _numbers(tensor: Tensor) -> tuple[Tensor, ...]:
-    """The integers that make the structure: the tensor itself, or the indices of a sparse one."""
+    """The indices: the tensor itself, or the indices of a sparse one."""
     if tensor.layout == torch.sparse_coo:
         return (tensor._indices(),)
     if tensor.layout == torch.sparse_csr:

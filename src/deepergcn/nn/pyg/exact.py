@@ -1,6 +1,6 @@
-"""What the fast path recognises: modules exactly as PyG defines them, run as PyTorch runs a program by default.
+"""What the fast path accepts: modules exactly as PyG defines them, in PyTorch's default mode of execution.
 
-Every function here errs on one side: what it does not know goes PyG's way.
+Every function here is conservative: unknown cases fall back to PyG's code.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ class Definition:
         self.methods = {name: getattr(cls, name) for name in names}
 
     def why_not(self, module: nn.Module) -> str | None:
-        """Why ``module`` may do something else than its class was written to do; None where it does not."""
+        """The reason why ``module`` may differ from its class's definition, or None."""
         for name, method in self.methods.items():
             if name in module.__dict__ or getattr(self.cls, name) is not method:
                 return f"its {name} was replaced"
@@ -31,7 +31,7 @@ class Definition:
 
 
 def has_hooks(module: nn.Module) -> bool:
-    """Whether hooks wait for a call of ``module``, such as those of weight normalization and of lazy widths."""
+    """Whether ``module`` has forward hooks, such as those of weight normalization and lazy widths."""
     own = module.__dict__
     return any(own[hooks] for hooks in _HOOKS)
 
@@ -39,8 +39,8 @@ def has_hooks(module: nn.Module) -> bool:
 def runs_plainly() -> bool:
     """Whether nothing watches or transforms what modules compute, other than autograd and torch.compile.
 
-    PyG's way is taken under torch.export, ONNX export and traces, whose results must run without this package, under
-    torch.func and forward-mode differentiation, under dispatch modes, and with hooks on every module of the process.
+    False under torch.export, ONNX export and tracing, whose results must run without this package, under torch.func
+    and forward-mode differentiation, under dispatch modes, and with global module hooks.
     """
     if torch.compiler.is_compiling():
         return not torch.compiler.is_exporting()
@@ -54,7 +54,7 @@ def runs_plainly() -> bool:
 
 
 def is_usual(tensor: Any) -> bool:
-    """A tensor that the CPU kernels may read: strided floating-point numbers, and no subclass that means something."""
+    """Whether the CPU kernels can read a tensor: strided, floating-point, and no subclass with its own behaviour."""
     if not isinstance(tensor, Tensor) or tensor.dtype not in _FLOATS or tensor.layout != torch.strided:
         return False
     return tensor.device.type == "cpu" and (torch.compiler.is_compiling() or type(tensor) in (Tensor, nn.Parameter))

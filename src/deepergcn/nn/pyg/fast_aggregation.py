@@ -17,11 +17,11 @@ from deepergcn.nn.pyg.in_place import InPlace, original_class, renamed, stands_f
 from deepergcn.ops import Adjacency, EdgeTerm
 
 SMALL = 1024
-"""Below this number of messages PyG is as fast: ordering them costs as much as is won."""
+"""Below this number of messages PyG is as fast: sorting them costs as much as it saves."""
 
 
 class FastAggregation(InPlace, pyg.Aggregation):
-    """An aggregation of messages [messages, channels] by their index; anything else goes PyG's way."""
+    """An aggregation of messages [messages, channels] by index; anything else falls back to PyG's code."""
 
     pyg_forward: ClassVar[Callable[..., Tensor]]
 
@@ -50,12 +50,12 @@ def aggregate(
 
 
 def is_large(num_messages: int) -> bool:
-    """Whether the fast path is worth it. A compiled program is one for few and for many."""
+    """Whether the fast path pays off; always in a compiled program, which serves any size."""
     return torch.compiler.is_compiling() or num_messages >= SMALL
 
 
 def attempt(compute: Callable[[], Tensor | None]) -> Tensor | None:
-    """The result, or None where the fast path refuses its input: PyG answers then, with its own error if it has one."""
+    """The result, or None if the fast path refuses the input: PyG then computes it, or raises its own error."""
     if torch.compiler.is_compiling():
         return compute()
     try:
@@ -69,7 +69,7 @@ def _reduce(module: Any, x: Tensor, index: Tensor, num_groups: int) -> Tensor | 
 
 
 def is_usual_call(module: Any, x: Tensor, index: Tensor, ptr: Tensor | None, dim: int) -> bool:
-    """Whether rows are grouped by an index as long as they are, which is what the fast path takes."""
+    """Whether rows are grouped by an index with one entry per row, as the fast path requires."""
     if x.dim() != 2 or not is_large(x.shape[0]) or dim not in (-2, 0) or not is_usual(x) or not runs_plainly():
         return False
     if index.dtype != torch.int64 or index.shape != x.shape[:1] or index.device != x.device:
@@ -80,7 +80,7 @@ def is_usual_call(module: Any, x: Tensor, index: Tensor, ptr: Tensor | None, dim
 
 
 def why_not(module: Any) -> str | None:
-    """Why a module of PyG's aggregations goes PyG's way whatever it is given; None where it does not."""
+    """The reason why one of PyG's aggregations always falls back to PyG's code, or None."""
     original = original_class(module)
     if original not in DEFINITIONS:
         return f"{type(module).__name__} is not one of the aggregations of the fast path"
@@ -95,7 +95,7 @@ def _is_positive(module: Any) -> bool:
 
 
 def has_parameter(module: Any, x: Tensor) -> bool:
-    """Whether t or p is one that the fast path knows: a number, or a tensor that keeps the precision of ``x``."""
+    """Whether the fast path supports this t or p: a number, or a tensor that keeps the precision of ``x``."""
     value = getattr(module, "t", getattr(module, "p", 1.0))
     if not isinstance(value, Tensor):
         return is_number(value)
@@ -106,7 +106,7 @@ def has_parameter(module: Any, x: Tensor) -> bool:
 def reduce_messages(
     module: Any, x: Tensor, adjacency: Adjacency, edge: EdgeTerm | None = None, eps: float | None = None
 ) -> Tensor | None:
-    """The aggregation of the messages ReLU(x + edge) + eps, or of x itself; None where PyG's way is needed."""
+    """Aggregate the messages ReLU(x + edge) + eps, or x itself; None if PyG's code is needed."""
     if not has_parameter(module, x):
         return None
     match module:
@@ -123,7 +123,7 @@ def reduce_messages(
 
 
 def _has_power(p: Any) -> bool:
-    """PyG's power mean at p = 0 is 1 whatever the messages are; a compiled program cannot ask whether p is 0."""
+    """Whether p is not 0, where PyG's power mean is 1 for any messages; unknown in a compiled program."""
     if not isinstance(p, Tensor):
         return bool(p != 0)
     return not torch.compiler.is_compiling() and bool((p.detach() != 0).all())
@@ -164,6 +164,6 @@ def _fast_class(original: Any) -> type[FastAggregation]:
 AGGREGATIONS = {
     original: _fast_class(original) for original in (pyg.SoftmaxAggregation, pyg.PowerMeanAggregation, *_PLAIN)
 }
-"""PyG's classes and those that take their place."""
+"""PyG's classes and their replacements."""
 
 DEFINITIONS = {original: Definition(original, "forward", "reduce") for original in AGGREGATIONS}

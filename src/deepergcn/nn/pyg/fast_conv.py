@@ -1,4 +1,4 @@
-"""PyG's GENConv, whose messages are aggregated without being made."""
+"""PyG's GENConv, aggregating messages without materializing them."""
 
 from collections.abc import Callable
 from functools import partial
@@ -43,7 +43,7 @@ def propagate(conv: Any, edge_index: Any, x: Any, edge_attr: Tensor | None, size
 
 
 def why_not(conv: Any) -> str | None:
-    """Why ``conv`` goes PyG's way whatever it is given; None where it does not."""
+    """The reason why ``conv`` always falls back to PyG's code, or None."""
     if conv.flow != "source_to_target" or conv.node_dim != -2:
         return "its messages run against the edges, or its nodes are not in rows"
     if conv.explain or conv.decomposed_layers > 1:
@@ -60,7 +60,7 @@ def why_not(conv: Any) -> str | None:
 
 
 def why_no_edges(conv: Any) -> str | None:
-    """Why ``conv`` goes PyG's way where it is given edge features; None where it does not."""
+    """The reason why ``conv`` falls back to PyG's code for edge features, or None."""
     if isinstance(conv.aggr_module, pyg.PowerMeanAggregation):
         return "PyG clamps the messages of a power mean"
     linear: Any = getattr(conv, "lin_edge", _ABSENT)
@@ -75,7 +75,7 @@ def why_no_edges(conv: Any) -> str | None:
 
 
 def _structure(edge_index: Any, edge_attr: Tensor | None) -> Tensor | None:
-    """The tensor that holds the edges; None where there are too few of them, or in a form that PyG should judge."""
+    """The tensor of the edges; None if there are too few, or if PyG should handle their form."""
     compiling = torch.compiler.is_compiling()
     if type(edge_index) is EdgeIndex and not compiling:
         edge_index = edge_index.as_tensor()
@@ -139,4 +139,4 @@ _LINEAR = {cls: Definition(cls, "forward") for cls in (pyg.Linear, nn.Linear)}
 _HOOKS = tuple(
     f"_{step}_forward_{when}" for step in ("propagate", "message", "aggregate") for when in ("pre_hooks", "hooks")
 )
-"""Where PyG keeps what users attach to the steps that the fast path leaves out."""
+"""PyG's attributes for hooks on steps that the fast path skips."""

@@ -1,4 +1,4 @@
-"""From PyTorch Geometric's modules of DeeperGCN to those of this library, with their weights."""
+"""Convert PyTorch Geometric's modules of DeeperGCN to this library's, with their weights."""
 
 from typing import Any
 
@@ -21,14 +21,14 @@ from deepergcn.ops import Adjacency
 
 
 def from_pyg(module: nn.Module) -> nn.Module:
-    """A copy of ``module`` in which PyG's modules of DeeperGCN are those of this library, with their weights.
+    """A copy of ``module`` with PyG's modules of DeeperGCN converted to this library's, with their weights.
 
-    Converted, wherever in a model they stand: ``GENConv``, ``DeepGCNLayer``, ``MessageNorm``, ``SoftmaxAggregation``
-    and ``PowerMeanAggregation``. Each is called as before, so that the model around it runs unchanged; aggregations
-    become :class:`IndexedAggregation`. What has no equal here is refused. :func:`to_pyg` is the way back.
+    Converted, anywhere in a model: ``GENConv``, ``DeepGCNLayer``, ``MessageNorm``, ``SoftmaxAggregation`` and
+    ``PowerMeanAggregation``. Each is called as before, so that the rest of the model runs unchanged; aggregations
+    become :class:`IndexedAggregation`. What has no equivalent here is refused. :func:`to_pyg` is the inverse.
 
-    The results are PyG's, except that the power mean has no clamps, that a convolution with an edge encoder asks for
-    edge features, and that layers recompute activations the non-reentrant way.
+    Results are PyG's, except that the power mean has no clamps, that a convolution with an edge encoder requires edge
+    features, and that checkpointing is non-reentrant.
 
     Example:
         >>> import torch_geometric.nn as pyg
@@ -42,7 +42,7 @@ def from_pyg(module: nn.Module) -> nn.Module:
 
 
 class IndexedAggregation(nn.Module):
-    """An aggregation that is called as PyG calls one: messages [messages, channels] and the group of each, by index."""
+    """An aggregation with PyG's call signature: messages [messages, channels] and the index of each one's group."""
 
     def __init__(self, aggregation: aggregators.Aggregation) -> None:
         super().__init__()
@@ -59,13 +59,13 @@ class IndexedAggregation(nn.Module):
         if x.dim() != 2 or dim not in (-2, 0):
             raise InputError(f"x: expected messages [messages, channels], got {list(x.shape)} along dimension {dim}")
         if isinstance(self.aggregation, aggregators.PowerMeanAggregation) and bool((x <= 0).any()):
-            raise InputError(f"x: the power mean is of positive messages only, got {float(x.detach().min())}")
+            raise InputError(f"x: expected positive messages for the power mean, got {float(x.detach().min())}")
         out: Tensor = self.aggregation(x, grouping(x, index, ptr, dim_size), eps=None)
         return out
 
 
 def grouping(x: Tensor, index: Tensor | None, ptr: Tensor | None, dim_size: int | None) -> Adjacency:
-    """The ``Adjacency`` that sends each message to its group, as PyG names groups: by index or by pointer."""
+    """The ``Adjacency`` that sends each message to its group, given by index or by pointer."""
     if index is None and ptr is not None:
         index = torch.arange(ptr.numel() - 1, device=ptr.device).repeat_interleave(ptr.diff())
         dim_size = ptr.numel() - 1

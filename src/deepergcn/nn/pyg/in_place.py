@@ -1,7 +1,7 @@
-"""What an accelerated module is: an object of a subclass that its user cannot tell from PyG's own class.
+"""Accelerated modules: instances of a subclass that behaves like PyG's own class.
 
-The subclass has the name of PyG's class, so that ``repr`` and error messages stay. A copy is accelerated too. A pickle
-holds PyG's own class: it loads where this package is not installed, and is accelerated again by ``accelerate``.
+The subclass has the name of PyG's class, so that ``repr`` and error messages are unchanged. Copies are accelerated. A
+pickle holds PyG's own class: it loads without this package, and ``accelerate`` accelerates it again.
 """
 
 import copy
@@ -14,7 +14,7 @@ from torch import nn
 
 
 class InPlace(nn.Module):
-    """Copying and pickling of a module whose class was changed in place."""
+    """Copying and pickling of a module whose class was replaced."""
 
     original: ClassVar[type[nn.Module]]
 

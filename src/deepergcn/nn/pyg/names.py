@@ -1,4 +1,4 @@
-"""PyTorch Geometric's names of arguments, accepted beside those of the paper."""
+"""PyTorch Geometric's argument names, accepted besides the paper's."""
 
 from collections.abc import Callable, Mapping
 from functools import wraps
@@ -15,7 +15,7 @@ GEN_CONV = {
     "num_layers": "mlp_layers",
     "edge_dim": "edge_encoder",
 }
-"""The arguments of ``GENConv``, PyG's name first."""
+"""Arguments of ``GENConv``, by PyG's name."""
 
 NETWORK = {
     "t": "beta",
@@ -26,10 +26,10 @@ NETWORK = {
     "edge_dim": "layer_edge_encoder",
     "ckpt_grad": "checkpoint",
 }
-"""The arguments of the networks, PyG's name first; ``num_layers`` is their depth, not that of an MLP."""
+"""Arguments of the networks, by PyG's name; ``num_layers`` is their depth, not that of an MLP."""
 
 AGGREGATORS = {"add": "sum", "powermean": "power_mean", "power": "power_mean"}
-"""The aggregators, PyG's name first; ``softmax_sg`` is softmax with ``semi_gradient=True``."""
+"""Aggregators, by PyG's name; ``softmax_sg`` is softmax with ``semi_gradient=True``."""
 
 NO_EQUAL = {
     "aggr_kwargs": "the options of the aggregator are arguments of their own, or give an Aggregation as aggr",
@@ -37,13 +37,13 @@ NO_EQUAL = {
     "node_dim": "nodes are in rows",
     "decomposed_layers": "no tensor of the size [edges, channels] is made",
 }
-"""Arguments of PyG's message passing that have no equal here, and what to do instead."""
+"""Arguments of PyG's message passing without an equivalent here, and what to use instead."""
 
 
 def pyg_names(
     names: Mapping[str, str], no_equal: Mapping[str, str] | None = None
 ) -> Callable[[Callable[P, None]], Callable[P, None]]:
-    """Let a constructor take arguments by PyG's names too; one that has no equal is an error that says why."""
+    """Accept PyG's argument names in a constructor; one without an equivalent raises an error that says why."""
 
     def decorate(init: Callable[P, None]) -> Callable[P, None]:
         @wraps(init)

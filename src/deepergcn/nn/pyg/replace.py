@@ -1,4 +1,4 @@
-"""Replace modules by their equals, wherever in a model they stand."""
+"""Replace modules anywhere in a model."""
 
 import copy
 from collections.abc import Callable, Mapping
@@ -9,15 +9,15 @@ from torch import nn
 from deepergcn.errors import InputError
 
 Converter = Callable[[Any, str, "Replacement"], nn.Module]
-"""Makes the equal of a module, given its place in the model, for errors, and what replaces the modules inside it."""
+"""Converts a module, given its path in the model (for errors) and the replacement of its submodules."""
 
 
 class Replacement:
-    """Calls the converter of every module that has one; the others are kept, with their children replaced.
+    """Calls the converter of every module that has one; others are kept, with their children replaced.
 
     Args:
-        converters: what to call for modules of each class; a subclass is refused.
-        class_of: the class of a module, where it is not simply its type.
+        converters: the converter of each class; subclasses are refused.
+        class_of: gives the class of a module; by default its type.
     """
 
     def __init__(self, converters: Mapping[type, Converter], class_of: Callable[[nn.Module], type] = type) -> None:
@@ -47,13 +47,13 @@ class Replacement:
 
 
 def check_widths(module: nn.Module, path: str) -> None:
-    """Refuse a module whose lazy widths are not known yet."""
+    """Refuse a module whose lazy widths are still unknown."""
     if any(isinstance(parameter, nn.UninitializedParameter) for parameter in module.parameters()):
         raise InputError(f"{path}: its widths are not known yet; call it once before")
 
 
 def copy_state(source: Any, target: nn.Module) -> None:
-    """Weights, buffers, precision, device and what is frozen."""
+    """Copy weights, buffers, dtype, device and ``requires_grad``."""
     like = next(source.parameters(), None)
     if like is not None:
         target.to(device=like.device, dtype=like.dtype)

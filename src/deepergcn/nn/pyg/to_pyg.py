@@ -1,4 +1,4 @@
-"""From this library's modules to PyTorch Geometric's, with their weights."""
+"""Convert this library's modules to PyTorch Geometric's, with their weights."""
 
 from typing import Any
 
@@ -20,13 +20,12 @@ from deepergcn.nn.reversible import RevBlock
 
 
 def to_pyg(module: nn.Module) -> nn.Module:
-    """A copy of ``module`` in which this library's modules are PyTorch Geometric's, with their weights.
+    """A copy of ``module`` with this library's modules converted to PyTorch Geometric's, with their weights.
 
-    Converted, wherever in a model they stand: :class:`GENConv`, the blocks (to ``DeepGCNLayer``), :class:`MessageNorm`
-    and the aggregations that :func:`from_pyg` makes. Results and gradients are the same, and ``from_pyg`` leads back;
-    PyG's power mean is made with clamps that never bite. Refused, since PyG cannot express it: degree scaling (y), a
-    power mean with p <= 0, edge encoders of categories, MsgNorm by projected features, root weights, reversible
-    blocks and whole networks.
+    Converted, anywhere in a model: :class:`GENConv`, the blocks (to ``DeepGCNLayer``), :class:`MessageNorm` and the
+    aggregations of :func:`from_pyg`, which is the inverse. Results and gradients are the same; PyG's power mean gets
+    clamps that have no effect. Refused, since PyG has no equivalent: degree scaling (y), a power mean with p <= 0,
+    edge encoders of categories, MsgNorm by projected features, root weights, reversible blocks and whole networks.
     """
     for path, part in module.named_modules():
         name = path or type(part).__name__
@@ -97,7 +96,7 @@ def _norm_name(norm: nn.Module) -> str:
 
 
 def _aggregators(ours: aggregators.Aggregation, path: str) -> tuple[str | list[str], dict[str, Any]]:
-    """PyG's name and options of an aggregator, or those of several."""
+    """PyG's names and options of one or several aggregators."""
     if not isinstance(ours, aggregators.MultiAggregation):
         return _aggregator(ours, path)
     every: list[Any] = [_aggregator(one, path) for one in ours.aggregations]
@@ -131,7 +130,7 @@ def _number(value: Scalar) -> float:
 
 
 def _copy_parameters(ours: Any, theirs: Any) -> None:
-    """The learned values, and what they are reset to."""
+    """Copy the learned values and their initial values."""
     if isinstance(ours, aggregators.MultiAggregation):
         for one, other in zip(ours.aggregations, theirs.aggrs, strict=True):
             _copy_parameters(one, other)
