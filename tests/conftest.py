@@ -15,6 +15,9 @@ from collections.abc import Generator
 # OpenMP reads this once, when torch is imported.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+# Triton's kernels are run by its interpreter, on tensors of the CPU. Triton reads this once, when it is imported.
+os.environ.setdefault("TRITON_INTERPRET", "1")
+
 if "DEEPERGCN_DATA" not in os.environ:
     _data = tempfile.mkdtemp(prefix="deepergcn-tests-")
     atexit.register(shutil.rmtree, _data, ignore_errors=True)

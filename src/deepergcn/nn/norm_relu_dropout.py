@@ -15,7 +15,8 @@ else:
 def norm_relu_dropout(norm: nn.Module | None, x: Tensor, p: float, training: bool, relu: bool = True) -> Tensor:
     """dropout_p(ReLU(norm(x))); ``norm`` may be None, and ``relu=False`` leaves out the ReLU.
 
-    On a CPU this is one operator for batch and layer normalization; elsewhere, and for other norms, PyTorch's three.
+    On a CPU or a GPU this is one operator for batch and layer normalization; elsewhere, and for other norms, PyTorch's
+    three.
     """
     dropout = p if training else 0.0
     if ops is not None and ops.fits(x):

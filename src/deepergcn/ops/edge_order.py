@@ -26,7 +26,7 @@ def build(edge_index: Tensor, num_sources: int, num_targets: int) -> Order:
     """
     if on_plain_path():
         _check_form(edge_index)
-        return _by_sorting(edge_index.long(), num_sources, num_targets)
+        return by_sorting(edge_index.long(), num_sources, num_targets)
     if torch.compiler.is_compiling() or type(edge_index) is not Tensor:
         order: Order = operator(edge_index, num_sources, num_targets)
         return order
@@ -39,7 +39,7 @@ def _build(edge_index: Tensor, num_sources: int, num_targets: int) -> Order:
         return _by_counting(edge_index, num_sources, num_targets)
     if edge_index.device.type != "meta":
         _check_ranges(edge_index, num_sources, num_targets)
-    return _by_sorting(
+    return by_sorting(
         edge_index.to(_index_dtype(edge_index.shape[1], num_sources, num_targets)), num_sources, num_targets
     )
 
@@ -55,7 +55,7 @@ def _by_counting(edge_index: Tensor, num_sources: int, num_targets: int) -> Orde
     return rowptr, source, edge, rowptr_t, target, edge_t
 
 
-def _by_sorting(edge_index: Tensor, num_sources: int, num_targets: int) -> Order:
+def by_sorting(edge_index: Tensor, num_sources: int, num_targets: int) -> Order:
     source, target = edge_index[0], edge_index[1]
     return *_order(target, source, num_targets), *_order(source, target, num_sources)
 

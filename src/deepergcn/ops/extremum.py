@@ -7,10 +7,12 @@ from deepergcn.ops import reference
 from deepergcn.ops.adjacency import Adjacency
 from deepergcn.ops.check import Parameter
 from deepergcn.ops.edge import EdgeTerm
+from deepergcn.ops.kernels.contract import Gradients, Tensors
 from deepergcn.ops.kernels.cpu import extremum as kernels
-from deepergcn.ops.operators.aggregation import Gradients, Tensors, register
+from deepergcn.ops.operators.aggregation import register
 from deepergcn.ops.operators.cpu import array, chunk_count, edge_arrays, floor_and_eps, run_backward
-from deepergcn.ops.operators.dispatch import aggregate, has_kernels
+from deepergcn.ops.operators.device import has_kernels
+from deepergcn.ops.operators.dispatch import aggregate
 from deepergcn.ops.reference import EPS
 
 

@@ -4,7 +4,7 @@ A pre-activation block begins with these three. In PyTorch they are three passes
 numbers that alone can take a fifth of a training step on a CPU; here the dropout mask is a hash, made anew in backward.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +14,7 @@ from torch.nn import functional as F
 
 from deepergcn.ops.kernels.cpu import norm_relu_dropout as kernels
 from deepergcn.ops.kernels.cpu.intrinsics import WIDEST
+from deepergcn.ops.operators import device
 from deepergcn.ops.operators.aggregation import gradients_of, is_eager, needs_definition
 from deepergcn.ops.operators.cpu import Array, array, even_chunks
 from deepergcn.ops.path import on_plain_path
@@ -21,14 +22,14 @@ from deepergcn.ops.path import on_plain_path
 Statistics = Literal["none", "row", "batch", "given"]
 """What is normalized by: nothing, each row's moments (layer norm), the batch's (batch norm), or given moments."""
 
+Tensors = tuple[Tensor, Tensor, Tensor]
+
 _quietly = np.errstate(all="ignore")  # what is not finite is for the caller to find, as after PyTorch's own operators
 
 
 def fits(x: Tensor) -> bool:
-    """Whether the operator takes ``x``: [nodes, channels] on a CPU, outside of the plain path."""
-    if x.device.type != "cpu" or x.dim() != 2 or not x.is_floating_point():
-        return False
-    return 0 < x.shape[1] <= WIDEST and not on_plain_path()
+    """Whether the operator takes ``x``: [nodes, channels] on a device with kernels, outside of the plain path."""
+    return x.dim() == 2 and x.is_floating_point() and 0 < x.shape[1] <= WIDEST and device.has_kernels(x)
 
 
 def norm_relu_dropout(
@@ -45,7 +46,8 @@ def norm_relu_dropout(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """dropout(ReLU(norm(x) weight + bias)), and the mean and the (biased) variance that a batch norm used.
 
-    The mask is drawn with torch's default generator: the same seed gives the same mask, for any number of threads.
+    The mask is drawn with torch's default generator, the CPU's on every device: the same seed gives the same mask, for
+    any number of threads, on a CPU and on a GPU.
 
     Args:
         x: [nodes, channels].
@@ -60,7 +62,8 @@ def norm_relu_dropout(
         out, mean, variance = _define(x.to(dtype), scale, shift, centre, var, mask, statistics, eps, relu)
         return out.to(x.dtype), mean.detach(), variance.detach()
     seed = torch.randint(2**63 - 1, ()) if dropout > 0 else None
-    arguments = (x.to(dtype), scale, shift, centre, var, seed, statistics, eps, relu, dropout)
+    stored = x if device.on_gpu(x) else x.to(dtype)
+    arguments = (stored, scale, shift, centre, var, seed, statistics, eps, relu, dropout)
     run: Any = _Eager.apply if is_eager(x) else _operator
     out, mean, variance = run(*arguments)
     return out.to(x.dtype), mean, variance
@@ -91,6 +94,14 @@ def _define(
     h = h if bias is None else h + bias
     h = h.relu() if relu else h
     return (h if mask is None else h * mask), centre, var
+
+
+def _kernels(x: Tensor) -> tuple[Callable[..., Tensors], Callable[..., Tensors]]:
+    """Forward and backward on the device of ``x``."""
+    if not device.on_gpu(x):
+        return _forward, _backward
+    module = device.gpu_kernels("norm_relu_dropout")
+    return module.forward, module.backward
 
 
 @_quietly
@@ -206,16 +217,22 @@ _backward_operator = torch.library.custom_op(
     schema=f"(Tensor g, {_INPUTS.format(moments='Tensor mean, Tensor variance')}) -> (Tensor, Tensor, Tensor)",
 )
 
+_operator.register_kernel("cuda", lambda x, *rest: _kernels(x)[0](x, *rest))
+_backward_operator.register_kernel("cuda", lambda g, x, *rest: _kernels(x)[1](g, x, *rest))
+
+
+def _like_row(x: Tensor) -> Tensor:
+    return x.new_empty(x.shape[1], dtype=torch.float64 if x.dtype == torch.float64 else torch.float32)
+
 
 @_operator.register_fake
 def _(x: Tensor, *rest: Any) -> tuple[Tensor, ...]:
-    out = torch.empty_like(x, memory_format=torch.contiguous_format)
-    return out, x.new_empty(x.shape[1]), x.new_empty(x.shape[1])
+    return torch.empty_like(x, memory_format=torch.contiguous_format), _like_row(x), _like_row(x)
 
 
 @_backward_operator.register_fake
 def _(g: Tensor, x: Tensor, *rest: Any) -> tuple[Tensor, ...]:
-    return torch.empty_like(x, memory_format=torch.contiguous_format), *(x.new_empty(x.shape[1]) for _ in range(2))
+    return torch.empty_like(x, memory_format=torch.contiguous_format), _like_row(x), _like_row(x)
 
 
 def _remember(ctx: Any, inputs: Sequence[Any], output: tuple[Tensor, Tensor, Tensor]) -> None:
@@ -230,7 +247,7 @@ def _differentiate(ctx: Any, g: Tensor | None, *moments: Tensor | None) -> tuple
     saved = ctx.saved_tensors
     if needs_definition():
         return *_by_definition(g, *saved, *ctx.options), *(None,) * 7
-    backward = _backward if is_eager(g) else _backward_operator
+    backward = _kernels(saved[0])[1] if is_eager(g) else _backward_operator
     dx, dweight, dbias = backward(g.contiguous(), *saved, *ctx.options)
     _, weight, bias, *_ = saved
     return dx, None if weight is None else dweight, None if bias is None else dbias, *(None,) * 7
@@ -268,7 +285,7 @@ class _Eager(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, *inputs: Any) -> tuple[Tensor, ...]:
-        outputs = _forward(*inputs)
+        outputs = _kernels(inputs[0])[0](*inputs)
         _remember(ctx, inputs, outputs)
         ctx.mark_non_differentiable(*outputs[1:])
         return outputs

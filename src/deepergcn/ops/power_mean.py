@@ -10,17 +10,16 @@ from deepergcn.ops import reference
 from deepergcn.ops.adjacency import Adjacency
 from deepergcn.ops.check import Parameter, check_parameter
 from deepergcn.ops.edge import EdgeTerm
+from deepergcn.ops.kernels.contract import Gradients, Tensors, nonzero_power
 from deepergcn.ops.kernels.cpu import power_mean as on_edges
 from deepergcn.ops.kernels.cpu import power_mean_nodes as on_nodes
-from deepergcn.ops.operators.aggregation import Gradients, Tensors, register
+from deepergcn.ops.operators.aggregation import register
 from deepergcn.ops.operators.cpu import Array, array, chunk_count, edge_arrays, floor_and_eps, run_backward
-from deepergcn.ops.operators.dispatch import aggregate, has_kernels, is_learned
+from deepergcn.ops.operators.device import has_kernels
+from deepergcn.ops.operators.dispatch import aggregate, is_learned
 from deepergcn.ops.operators.node_path import message_range, on_edge_path, untouched
 from deepergcn.ops.plain import SPREAD
 from deepergcn.ops.reference import EPS
-
-_GEOMETRIC = 1e-20
-"""A p nearer 0 than this gives the geometric mean to the last digit, and this p gives it too."""
 
 _LEAST_ON_NODES = 0.5
 """Below it the division by p would cost the node path digits that the edge path keeps."""
@@ -65,7 +64,7 @@ def _forward(x: Tensor, p: Tensor, graph: Tensors, edge: Tensors, eps: float | N
     There is no slope where p is not learned.
     """
     out, relative, dominant, total, slope, shift = _shapes(x, p, graph, edge, eps, learn)
-    values, powers = array(x), array(_nonzero(p))
+    values, powers = array(x), array(nonzero_power(p))
     bounds = floor_and_eps(eps, values)
     chunks = chunk_count(graph, x.shape[1])
     rowptr, source, place = (array(t) for t in graph[:3])
@@ -104,10 +103,6 @@ def _one_shift(chunks: int, x: Array, p: Array, floor: Any, eps: Any) -> Array |
     return np.where(p >= 0, most, least).astype(x.dtype) if safe.all() else None
 
 
-def _nonzero(p: Tensor) -> Tensor:
-    return torch.where(p.abs() < _GEOMETRIC, _GEOMETRIC, p)
-
-
 def _backward(
     g: Tensor,
     x: Tensor,
@@ -122,7 +117,7 @@ def _backward(
     dp = (g * slope).sum(dim=0, dtype=torch.float64).to(p.dtype) if learn else torch.zeros_like(p)
     shares = (g * relative).div_(total)
     if on_edge_path(x, shift):
-        dx, d_edge, _ = run_backward(x, graph, edge, eps, (_nonzero(p), dominant, shares))
+        dx, d_edge, _ = run_backward(x, graph, edge, eps, (nonzero_power(p), dominant, shares))
         return dx, d_edge, dp
     values = array(x)
     dx = torch.empty_like(x, memory_format=torch.contiguous_format)

@@ -10,16 +10,16 @@ from deepergcn.ops import plain, reference
 from deepergcn.ops.adjacency import Adjacency
 from deepergcn.ops.check import Parameter, check_parameter
 from deepergcn.ops.edge import EdgeTerm
+from deepergcn.ops.kernels.contract import FIXED, LEARNED, SEMI_GRADIENT, Gradients, Tensors
 from deepergcn.ops.kernels.cpu import softmax as on_edges
 from deepergcn.ops.kernels.cpu import softmax_nodes as on_nodes
-from deepergcn.ops.operators.aggregation import Gradients, Tensors, register
+from deepergcn.ops.operators.aggregation import register
 from deepergcn.ops.operators.cpu import Array, array, chunk_count, edge_arrays, floor_and_eps, run_backward
-from deepergcn.ops.operators.dispatch import aggregate, has_kernels, is_learned
+from deepergcn.ops.operators.device import has_kernels
+from deepergcn.ops.operators.dispatch import aggregate, is_learned
 from deepergcn.ops.operators.node_path import message_range, on_edge_path, untouched
 from deepergcn.ops.plain import SPREAD
 from deepergcn.ops.reference import EPS
-
-_FIXED, _LEARNED, _SEMI_GRADIENT = range(3)
 
 
 def softmax(
@@ -64,7 +64,7 @@ def softmax(
     if not has_kernels(x):
         return plain.softmax(x, adjacency, edge, beta=beta, y=y, semi_gradient=semi_gradient, eps=eps)
 
-    mode = _SEMI_GRADIENT if semi_gradient else _LEARNED if is_learned(beta) else _FIXED
+    mode = SEMI_GRADIENT if semi_gradient else LEARNED if is_learned(beta) else FIXED
     return aggregate(_operator, x, adjacency, edge, beta, y, eps, option=mode)
 
 
@@ -135,7 +135,7 @@ def _backward(
     kept: Tensors,
 ) -> Gradients:
     dominant, offset, total, variance, shift, origin = kept
-    slope = torch.zeros_like(beta) if mode == _SEMI_GRADIENT else beta
+    slope = torch.zeros_like(beta) if mode == SEMI_GRADIENT else beta
     if on_edge_path(x, shift):
         return run_backward(x, graph, edge, eps, (beta, slope, dominant, offset, g / total))
     values = array(x)
@@ -157,14 +157,14 @@ def _backward(
         shares,
         array(dx),
     )
-    if mode != _LEARNED:
+    if mode != LEARNED:
         return dx, [], torch.zeros_like(beta)
     return dx, [], (g * variance).sum(dim=0, dtype=torch.float64).to(beta.dtype)
 
 
 def _shapes(x: Tensor, beta: Tensor, graph: Tensors, edge: Tensors, eps: float | None, mode: int) -> list[Tensor]:
     targets, channels = graph[0].shape[0] - 1, x.shape[1]
-    rows = (targets, targets, targets, targets, 0 if edge or mode != _LEARNED else targets)
+    rows = (targets, targets, targets, targets, 0 if edge or mode != LEARNED else targets)
     for_targets = [x.new_empty(count, channels) for count in rows]
     return [*for_targets, x.new_empty(channels, dtype=torch.float64), x.new_empty(channels)]
 
@@ -172,7 +172,7 @@ def _shapes(x: Tensor, beta: Tensor, graph: Tensors, edge: Tensors, eps: float |
 def _definition(
     x: Tensor, adjacency: Adjacency, edge: EdgeTerm | None, beta: Tensor, eps: float | None, mode: int
 ) -> Tensor:
-    return reference.softmax(x, adjacency, edge, beta=beta, eps=eps, semi_gradient=mode == _SEMI_GRADIENT)
+    return reference.softmax(x, adjacency, edge, beta=beta, eps=eps, semi_gradient=mode == SEMI_GRADIENT)
 
 
 _operator = register("softmax", _forward, _backward, _shapes, _definition, keeps_out=False)

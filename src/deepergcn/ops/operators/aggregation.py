@@ -1,17 +1,5 @@
 """One aggregation as a pair of ``torch.library`` operators, so that autograd, torch.compile, autocast and activation
-checkpointing see an ordinary operator of PyTorch.
-
-Every aggregation has the same form. Forward takes
-
-    x          [sources, channels], float32 or float64
-    parameter  [channels], beta or p; unused by the others
-    graph      the six index tensors of the ``Adjacency``
-    edge       [] for none, [features] dense, [codes, table], or [features, weight, bias] affine
-    eps        the constant of equation (4), or None for messages as they are
-    option     one number of the aggregation's own
-
-and gives [out, *kept], ``kept`` being what its backward wants beside the inputs. Backward gives the gradients of x, of
-what is learnable in the edge term, and of the parameter.
+checkpointing see an ordinary operator of PyTorch. What the two take and give is said in ``kernels.contract``.
 
 Outside torch.compile the same two functions run under a plain ``autograd.Function``: a small graph, such as a batch of
 molecules, would spend as long in the operators' bookkeeping as in its kernels.
@@ -28,14 +16,12 @@ from torch import Tensor
 
 from deepergcn.ops.adjacency import Adjacency
 from deepergcn.ops.edge import Affine, Dense, EdgeTerm, Table
+from deepergcn.ops.kernels.contract import Backward, Forward, Gradients, Kernels, Tensors
+from deepergcn.ops.operators import device
 from deepergcn.ops.path import is_vectorized_backward, under_transform
 
-Tensors = Sequence[Tensor]
-Forward = Callable[[Tensor, Tensor, Tensors, Tensors, float | None, int], list[Tensor]]
 Aggregate = Callable[[Tensor, Tensor, Tensors, Tensors, float | None, int], Tensor]
 Definition = Callable[[Tensor, Adjacency, EdgeTerm | None, Tensor, float | None, int], Tensor]
-Gradients = tuple[Tensor, list[Tensor], Tensor]
-Backward = Callable[[Tensor, Tensor, Tensor, Tensors, Tensors, float | None, int, Tensors], Gradients]
 
 _INPUTS = "Tensor x, Tensor parameter, Tensor[] graph, Tensor[] edge, float? eps, int option"
 
@@ -43,16 +29,25 @@ _INPUTS = "Tensor x, Tensor parameter, Tensor[] graph, Tensor[] edge, float? eps
 def register(
     name: str, forward: Forward, backward: Backward, shapes: Forward, definition: Definition, *, keeps_out: bool = True
 ) -> Aggregate:
-    """Register ``deepergcn::name`` and its backward; ``shapes`` gives empty tensors of forward's shapes.
+    """Register ``deepergcn::name`` and its backward: the given kernels on a CPU, ``kernels.gpu.name`` on a GPU.
 
     ``definition`` is the same aggregation in PyTorch's own operators, of (x, adjacency, edge, parameter, eps, option).
     Without ``keeps_out`` backward is given ``kept`` alone, not [out, *kept].
     """
     library = torch.library
+    on_cpu = Kernels(forward, backward, shapes)
+
+    def kernels_for(x: Tensor) -> Kernels:
+        if not device.on_gpu(x):
+            return on_cpu
+        module = device.gpu_kernels(name)
+        return Kernels(module.forward, module.backward, module.shapes)
+
     forward_op = library.custom_op(
         f"deepergcn::{name}", forward, mutates_args=(), device_types="cpu", schema=f"({_INPUTS}) -> Tensor[]"
     )
-    forward_op.register_fake(shapes)
+    forward_op.register_fake(lambda x, *rest: kernels_for(x).shapes(x, *rest))
+    forward_op.register_kernel("cuda", lambda x, *rest: kernels_for(x).forward(x, *rest))
     backward_op = library.custom_op(
         f"deepergcn::{name}_backward",
         backward,
@@ -61,6 +56,7 @@ def register(
         schema=f"(Tensor g, {_INPUTS}, Tensor[] kept) -> (Tensor, Tensor[], Tensor)",
     )
     backward_op.register_fake(_gradient_shapes)
+    backward_op.register_kernel("cuda", lambda g, x, *rest: kernels_for(x).backward(g, x, *rest))
 
     def differentiate(ctx: Any, grads: Sequence[Tensor | None]) -> Any:
         x, parameter, *rest = ctx.saved_tensors
@@ -82,13 +78,13 @@ def register(
         ctx.save_for_backward(x, parameter, *graph, *edge, *output[0 if keeps_out else 1 :])
 
     forward_op.register_autograd(differentiate, setup_context=remember)
-    functions = (forward, backward, definition, keeps_out)
 
     def aggregate(
         x: Tensor, parameter: Tensor, graph: Tensors, edge: Tensors, eps: float | None, option: int
     ) -> Tensor:
         out: Tensor
         if is_eager(x):
+            functions = (kernels_for(x), definition, keeps_out)
             out = _Eager.apply(functions, graph, eps, option, x, parameter, *edge)  # type: ignore[no-untyped-call]
         else:
             out = forward_op(x, parameter, graph, edge, eps, option)[0]
@@ -108,7 +104,7 @@ class _Eager(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
-        functions: tuple[Forward, Backward, Definition, bool],
+        functions: tuple[Kernels, Definition, bool],
         graph: Tensors,
         eps: float | None,
         option: int,
@@ -117,9 +113,10 @@ class _Eager(torch.autograd.Function):
         *edge: Tensor,
     ) -> Tensor:
         written_out = parameter.contiguous()  # a number for all channels is written out once
-        out, *kept = functions[0](x, written_out, graph, edge, eps, option)
+        kernels, _, keeps_out = functions
+        out, *kept = kernels.forward(x, written_out, graph, edge, eps, option)
         ctx.functions, ctx.graph, ctx.eps, ctx.option, ctx.edge_length = functions, graph, eps, option, len(edge)
-        kept = [out, *kept] if functions[3] else kept
+        kept = [out, *kept] if keeps_out else kept
         ctx.save_for_backward(x, parameter, written_out, *edge, *kept)
         return out
 
@@ -127,12 +124,12 @@ class _Eager(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> Any:
         x, parameter, written_out, *rest = ctx.saved_tensors
         edge, kept = rest[: ctx.edge_length], rest[ctx.edge_length :]
-        _, backward, definition, _ = ctx.functions
+        kernels, definition, _ = ctx.functions
         if needs_definition():
             call = (ctx.graph, ctx.eps, ctx.option)
             return *[None] * 4, *_by_definition(definition, grads[0], x, parameter, edge, *call)
         arguments = (grads[0].contiguous(), x, written_out, ctx.graph, edge, ctx.eps, ctx.option, kept)
-        dx, learnable, dparameter = backward(*arguments)
+        dx, learnable, dparameter = kernels.backward(*arguments)
         return *[None] * 4, dx, dparameter, *_edge_gradients(ctx.edge_length, learnable)
 
 

@@ -1,20 +1,17 @@
-"""From what a caller gives to what the CPU operators take, and the choice between them and plain PyTorch."""
+"""From what a caller gives to what the operators take on its device."""
+
+import math
 
 import torch
 from torch import Tensor
 
 from deepergcn.ops.adjacency import Adjacency
 from deepergcn.ops.check import Parameter, check_inputs, check_parameter
-from deepergcn.ops.edge import Affine, Dense, EdgeTerm, Table
+from deepergcn.ops.edge import Affine, EdgeTerm, Table
 from deepergcn.ops.kernels.cpu.intrinsics import MOST_FEATURES, WIDEST
+from deepergcn.ops.operators import device
 from deepergcn.ops.operators.aggregation import Aggregate
-from deepergcn.ops.path import on_plain_path
 from deepergcn.ops.scaling import scale_by_degree
-
-
-def has_kernels(x: Tensor) -> bool:
-    """Whether the CPU kernels can work on ``x``."""
-    return x.device.type == "cpu" and not on_plain_path()
 
 
 def is_learned(parameter: Parameter) -> bool:
@@ -33,12 +30,17 @@ def aggregate(
     *,
     option: int = 0,
 ) -> Tensor:
-    """Check, bring to one precision, run ``operator`` on at most ``WIDEST`` channels at a time, scale by degree."""
+    """Check, run ``operator`` on what its device takes, scale by degree.
+
+    A CPU takes one precision and at most ``WIDEST`` channels at a time; a GPU takes all as it is stored.
+    """
     term = check_inputs(x, adjacency, edge, eps)
     check_parameter("y", y, x.shape[1])
     dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
-    wide = x.to(dtype)
-    values = torch.as_tensor(parameter, dtype=dtype, device=x.device).expand(x.shape[1])
+    if isinstance(parameter, Tensor):
+        values = parameter.to(x.device, dtype).expand(x.shape[1])
+    else:
+        values = torch.full((), parameter, dtype=dtype, device=x.device).expand(x.shape[1])
     graph = [
         adjacency.rowptr,
         adjacency.source,
@@ -47,7 +49,12 @@ def aggregate(
         adjacency.target,
         adjacency.edge_t,
     ]
-    tensors = _tensors(term, dtype)
+    if device.on_gpu(x):
+        is_scaled = isinstance(y, Tensor) or y != 0  # before it is rounded to 16 bits
+        out = operator(x.to(dtype) if is_scaled else x, values, graph, _tensors(term), eps, option)
+        return scale_by_degree(out, adjacency, y).to(x.dtype)
+    wide = x.to(dtype)
+    tensors = [t.to(dtype) if t.is_floating_point() else t for t in _tensors(term, MOST_FEATURES)]
     if x.shape[1] <= WIDEST:
         out = operator(wide, values, graph, tensors, eps, option)
     else:
@@ -58,18 +65,17 @@ def aggregate(
     return scale_by_degree(out, adjacency, y).to(x.dtype)
 
 
-def _tensors(term: EdgeTerm | None, dtype: torch.dtype) -> list[Tensor]:
+def _tensors(term: EdgeTerm | None, most_features: float = math.inf) -> list[Tensor]:
     """The tensors of an edge term as the operators take them; dense where the factored form would not serve."""
     match term:
         case None:
             return []
-        case Affine(features, weight, bias) if features.shape[1] <= MOST_FEATURES and not features.requires_grad:
-            shift = weight.new_zeros(weight.shape[0]) if bias is None else bias
-            return [features.to(dtype), weight.to(dtype), shift.to(dtype)]
+        case Affine(features, weight, bias) if features.shape[1] <= most_features and not features.requires_grad:
+            return [features, weight, weight.new_zeros(weight.shape[0]) if bias is None else bias]
         case Table(codes, table):
-            return [codes, table.to(dtype)]
+            return [codes, table]
         case _:
-            return [Dense(term.materialize()).features.to(dtype)]
+            return [term.materialize()]
 
 
 def _narrow(tensors: list[Tensor], part: slice) -> list[Tensor]:

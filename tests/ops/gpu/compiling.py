@@ -1,0 +1,138 @@
+"""Compile every kernel ahead of time, without a GPU: ``python -m tests.ops.gpu.compiling sm_80 sm_90``.
+
+The host code of the operators runs as it would on a GPU, on tensors of a CPU; where it would launch a kernel, the
+kernel is compiled for the given architecture with just the specialization that the launch asks for, and not run. Prints
+a line of JSON a kernel, with the registers and the bytes of spilled registers that the assembler reports. It must run
+in a process without TRITON_INTERPRET.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+import triton
+from torch import Tensor
+from triton import knobs
+from triton.backends.compiler import GPUTarget
+from triton.runtime import driver
+from triton.runtime.jit import JITFunction
+
+from deepergcn.ops.kernels.gpu import extremum, norm_relu_dropout, power_mean, softmax, sum_mean
+from tests.ops.gpu.graphs import EDGES, edge_tensors, hub_graph
+
+AGGREGATIONS: dict[str, tuple[Any, tuple[int, ...]]] = {
+    "sum_mean": (sum_mean, (1,)),
+    "extremum": (extremum, (0,)),
+    "softmax": (softmax, (1, 2)),
+    "power_mean": (power_mean, (1,)),
+}
+
+
+class Architecture:
+    """What Triton asks of a driver before it compiles."""
+
+    def __init__(self, name: str) -> None:
+        self.target = GPUTarget("cuda", int(name.removeprefix("sm_")), 32)
+
+    def get_current_target(self) -> GPUTarget:
+        return self.target
+
+    def get_current_device(self) -> int:
+        return int(self.target.arch)
+
+    def get_current_stream(self, device: int) -> int:
+        return 0
+
+
+def collect(architecture: str, found: dict[str, dict[str, Any]]) -> None:
+    """From now on, compile for ``architecture`` what is launched, and note what the assembler says of it."""
+    driver.set_active(Architecture(architecture))
+    run = JITFunction.run
+
+    def compile_only(self: Any, *arguments: Any, grid: Any, warmup: bool, **options: Any) -> None:
+        kernel = run(self, *arguments, grid=grid, warmup=True, **options)
+        name = f"{self.fn.__module__.rpartition('.')[2]}.{self.fn.__name__}"
+        key = f"{architecture} {name} {kernel.hash}"
+        if key not in found:
+            constants = {key: str(value) for key, value in options.items() if key.isupper()}
+            found[key] = {"kernel": name, "target": architecture, "constants": constants, **assemble(kernel)}
+
+    JITFunction.run = compile_only
+
+
+def assemble(kernel: Any) -> dict[str, int]:
+    """Registers a thread and bytes of spilled registers, as ``ptxas -v`` reports them."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "kernel.ptx"
+        source.write_text(kernel.asm["ptx"])
+        target = re.search(r"^\.target (sm_\w+)", kernel.asm["ptx"], re.MULTILINE)
+        assert target is not None
+        said = subprocess.run(
+            [knobs.nvidia.ptxas.path, "-v", f"--gpu-name={target[1]}", source, "-o", source.with_suffix(".cubin")],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stderr
+    spilled = re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", said)
+    registers = re.search(r"Used (\d+) registers", said)
+    assert spilled is not None, said
+    assert registers is not None, said
+    return {"registers": int(registers[1]), "spilled": int(spilled[1]) + int(spilled[2])}
+
+
+def launches(short: bool) -> Iterator[str]:
+    """Run the host code of every operator on the shapes and types that a GPU meets."""
+    widths = (64,) if short else (24, 64, 256)
+    types = (torch.float32,) if short else (torch.float32, torch.bfloat16, torch.float16, torch.float64)
+    for channels in widths:
+        for dtype in types:
+            for name, (module, options) in AGGREGATIONS.items():
+                for kind in ("affine",) if short else EDGES:
+                    for option in options:
+                        _aggregate(module, channels, dtype, kind, option)
+                        yield f"{name} {kind} {dtype} {channels}"
+            _activate(channels, dtype, ("row",) if short else ("none", "row", "batch", "given"))
+            yield f"norm_relu_dropout {dtype} {channels}"
+
+
+def _aggregate(module: Any, channels: int, dtype: torch.dtype, kind: str, option: int) -> None:
+    number = torch.float64 if dtype == torch.float64 else torch.float32
+    graph = hub_graph(600, 1500)
+    x = torch.ones(600, channels, dtype=dtype)
+    edge = edge_tensors(kind, 1500, channels, dtype)
+    parameter = torch.ones(channels, dtype=number)
+    outputs = module.forward(x, parameter, graph, edge, 1e-7, option)
+    kept = outputs if module is extremum else outputs[1:]
+    module.backward(outputs[0], x, parameter, graph, edge, 1e-7, option, kept)
+
+
+def _activate(channels: int, dtype: torch.dtype, statistics: tuple[str, ...]) -> None:
+    x = torch.ones(600, channels, dtype=dtype)
+    scale: Tensor = torch.ones(channels, dtype=torch.float64 if dtype == torch.float64 else torch.float32)
+    for each in statistics:
+        arguments = (scale, scale, scale, scale, torch.tensor(7), each, 1e-5, True, 0.25)
+        norm_relu_dropout.forward(x, *arguments)
+        norm_relu_dropout.backward(x, x, *arguments)
+
+
+def main(architectures: list[str], short: bool) -> None:
+    for architecture in architectures:
+        found: dict[str, dict[str, Any]] = {}
+        collect(architecture, found)
+        for _ in launches(short):
+            for result in found.values():
+                if not result.get("told"):
+                    result["told"] = True
+                    print(json.dumps({key: value for key, value in result.items() if key != "told"}), flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as cache:
+        triton.knobs.cache.dir = cache
+        main([name for name in sys.argv[1:] if name != "--short"], "--short" in sys.argv)
