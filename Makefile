@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 LOCK := requirements.lock
 LOCK_VENV := build/lock-venv
 
-.PHONY: help install train test test-processors lint coverage hooks lock bench docs figures clean
+.PHONY: help install train test test-gpu test-processors lint coverage hooks lock bench docs figures clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s%s\n", $$1, $$2 }' Makefile
@@ -27,6 +27,9 @@ train: $(READY) ## install, then train the default network on molecules, in abou
 
 test: lint ## install, lint, type-check, check the import contracts, run the tests
 	$(BIN)/pytest --numprocesses 2 --dist worksteal
+
+test-gpu: $(READY) ## run all tests of the GPU kernels, interpreted on the CPU and compiled for sm_80 and sm_90
+	DEEPERGCN_GPU_TESTS=all $(BIN)/pytest --numprocesses 2 --dist worksteal tests/ops/gpu
 
 # Each setting takes a processor's features away and compiles every kernel anew. NUMBA_CACHE_DIR is for other packages.
 PROCESSORS := NUMBA_CPU_NAME=generic ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=1

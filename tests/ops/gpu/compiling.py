@@ -33,6 +33,8 @@ AGGREGATIONS: dict[str, tuple[Any, tuple[int, ...]]] = {
     "power_mean": (power_mean, (1,)),
 }
 
+TYPES = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
+
 
 class Architecture:
     """What Triton asks of a driver before it compiles."""
@@ -88,17 +90,25 @@ def assemble(kernel: Any) -> dict[str, int]:
 
 def launches(short: bool) -> Iterator[str]:
     """Run the host code of every operator on the shapes and types that a GPU meets."""
-    widths = (64,) if short else (24, 64, 256)
-    types = (torch.float32,) if short else (torch.float32, torch.bfloat16, torch.float16, torch.float64)
-    for channels in widths:
-        for dtype in types:
-            for name, (module, options) in AGGREGATIONS.items():
-                for kind in ("affine",) if short else EDGES:
-                    for option in options:
-                        _aggregate(module, channels, dtype, kind, option)
-                        yield f"{name} {kind} {dtype} {channels}"
-            _activate(channels, dtype, ("row",) if short else ("none", "row", "batch", "given"))
-            yield f"norm_relu_dropout {dtype} {channels}"
+    for name, (module, options) in AGGREGATIONS.items():
+        for channels, dtype, kind in _shapes(name, short):
+            for option in options[:1] if short else options:
+                _aggregate(module, channels, dtype, kind, option)
+                yield f"{name} {kind} {dtype} {channels}"
+    for dtype in (torch.float32,) if short else TYPES:
+        _activate(64, dtype, ("row",) if short else ("none", "row", "batch", "given"))
+        yield f"norm_relu_dropout {dtype}"
+
+
+def _shapes(name: str, short: bool) -> list[tuple[int, torch.dtype, str]]:
+    """Widths, types and edge terms: all where most registers are needed, each at least once elsewhere."""
+    if short:
+        return [(64, torch.float32, "affine")] if name == "softmax" else []
+    if name in ("sum_mean", "extremum"):
+        return [(64, torch.float32, kind) for kind in EDGES] + [(64, torch.bfloat16, "affine")]
+    everywhere = [(64, dtype, kind) for dtype in (torch.float32, torch.bfloat16) for kind in EDGES]
+    other_types = [(64, dtype, "affine") for dtype in (torch.float16, torch.float64)]
+    return [*everywhere, *other_types, *((width, torch.float32, "affine") for width in (24, 256))]
 
 
 def _aggregate(module: Any, channels: int, dtype: torch.dtype, kind: str, option: int) -> None:
