@@ -9,6 +9,7 @@ from deepergcn.cli.commands.card import card
 from deepergcn.cli.commands.convert import convert
 from deepergcn.cli.commands.embed import embed
 from deepergcn.cli.commands.evaluate import evaluate
+from deepergcn.cli.commands.explain import explain
 from deepergcn.cli.commands.export import export
 from deepergcn.cli.commands.predict import predict
 from deepergcn.cli.commands.recipes import recipes
@@ -31,7 +32,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.add_typer(datasets.app, name="datasets")
-for command in (train, tune, recipes, evaluate, predict, embed, reproduce, report, card, convert, export):
+for command in (train, tune, recipes, evaluate, predict, explain, embed, reproduce, report, card, convert, export):
     app.command()(command)
 
 

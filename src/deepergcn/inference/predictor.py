@@ -99,7 +99,7 @@ class Predictor:
         values = probabilities(self.task, self._run(rows.dataset, self.network))
         return Predictions(
             self.task,
-            self._output_names(),
+            self.output_names(),
             self._classes(),
             rows.ids,
             at_rows(values, rows.positions, len(rows.ids)),
@@ -120,6 +120,25 @@ class Predictor:
         rows = self._rows(data, edges, smiles_column, id_column, skipped_file, progress)
         values = self._run(rows.dataset, self.network.embed)
         return Embeddings(rows.ids, at_rows(values, rows.positions, len(rows.ids)), rows.skipped)
+
+    def rows(
+        self,
+        data: Input,
+        edges: str | Path | None = None,
+        *,
+        smiles_column: str | None = None,
+        id_column: str | None = None,
+    ) -> Rows:
+        """What there is to predict, as the network takes it; the arguments are those of :meth:`predict`."""
+        return self._rows(data, edges, smiles_column, id_column, None, None)
+
+    def outputs(self, dataset: Dataset) -> Tensor:
+        """The outputs [items, outputs] for the items of a dataset, before probabilities are taken."""
+        return self._run(dataset, self.network)
+
+    def embeddings(self, dataset: Dataset) -> Tensor:
+        """The features [items, channels] before the head for the items of a dataset."""
+        return self._run(dataset, self.network.embed)
 
     def evaluate(
         self, parts: Sequence[str] = PARTS, data: str | Path | None = None, edges: str | Path | None = None
@@ -190,7 +209,8 @@ class Predictor:
         recipe = self.recipe.model_copy(update={"evaluation": section.model_copy(update=changes)})
         return Evaluation(dataset, recipe, self.info.seed).outputs(forward)
 
-    def _output_names(self) -> tuple[str, ...]:
+    def output_names(self) -> tuple[str, ...]:
+        """The names of the targets, classes or labels; their numbers where they have none."""
         return self.info.label_names or tuple(map(str, range(self.task.outputs)))
 
     def _classes(self) -> tuple[tuple[str, str], ...]:

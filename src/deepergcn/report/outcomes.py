@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from deepergcn.data.task import Task
 from deepergcn.report.chart import PALETTE, Line, LineChart, Point, thin
+from deepergcn.report.molecules import draw_molecule
 
 _MOST_CURVES = 5
 _MOST_CLASSES = 40
@@ -111,7 +112,7 @@ def worst_errors(found: Outcomes) -> list[WorstError]:
             ]
     order = np.argsort(-error, kind="stable")[:_WORST]
     chosen = [int(place) for place in order if error[place] > 0]
-    pictures = [_picture(found.ids[place]) if found.is_molecule else "" for place in chosen]
+    pictures = [draw_molecule(found.ids[place]) if found.is_molecule else "" for place in chosen]
     if not all(pictures):
         pictures = [""] * len(chosen)
     return [WorstError(found.ids[place], texts[place], svg) for place, svg in zip(chosen, pictures, strict=True)]
@@ -145,32 +146,3 @@ def _scatter(found: Outcomes, column: int) -> LineChart:
     dots = Line("test part", thin(points, _MOST_POINTS), PALETTE[0], "dots")
     name = found.names[column]
     return LineChart(f"{name}, predicted against true", "true", "predicted", (dots, same))
-
-
-def _picture(smiles: str) -> str:
-    """The molecule as SVG; empty if the SMILES is invalid."""
-    from rdkit import Chem, RDLogger
-    from rdkit.Chem.Draw import rdMolDraw2D
-
-    with _Quiet(RDLogger):
-        molecule = Chem.MolFromSmiles(smiles)
-    if molecule is None:
-        return ""
-    drawer = rdMolDraw2D.MolDraw2DSVG(240, 160)
-    drawer.DrawMolecule(molecule)
-    drawer.FinishDrawing()
-    text: str = drawer.GetDrawingText()
-    return text[text.index("<svg") :]
-
-
-class _Quiet:
-    """Silences RDKit's log."""
-
-    def __init__(self, logger: object) -> None:
-        self.logger = logger
-
-    def __enter__(self) -> None:
-        self.logger.DisableLog("rdApp.*")  # type: ignore[attr-defined]
-
-    def __exit__(self, *_: object) -> None:
-        self.logger.EnableLog("rdApp.*")  # type: ignore[attr-defined]

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from deepergcn.recipes.load import dump_recipe
 from deepergcn.report.chart import LineChart
+from deepergcn.report.explanations import ExplanationsPage
 from deepergcn.report.outcomes import Confusion, Outcomes, WorstError, confusion, outcome_charts, worst_errors
 from deepergcn.report.results import Result, collect
 from deepergcn.report.run_charts import curve_charts, dynamics_charts
@@ -142,7 +143,7 @@ def run_page(folder: Path, outcomes: Outcomes | None = None) -> RunPage:
     )
 
 
-def render(pages: Sequence[StudyPage | RunPage | TuningPage]) -> str:
+def render(pages: Sequence[StudyPage | RunPage | TuningPage | ExplanationsPage]) -> str:
     """Render the sections as one HTML text that needs no other files."""
     environment = Environment(loader=FunctionLoader(_template), autoescape=True, undefined=StrictUndefined)
     environment.filters["shaded"] = _shaded

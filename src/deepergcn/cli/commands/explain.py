@@ -1,0 +1,56 @@
+"""``deepergcn explain``: what predictions rest on."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from deepergcn.cli.options import EdgesOption, IdColumnOption, InputArgument, RunArgument, SmilesColumnOption
+from deepergcn.cli.terminal import say
+
+
+def explain(
+    run: RunArgument,
+    data: InputArgument,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="CSV file of contributions; a page of the same name is written too.")
+    ],
+    edges: EdgesOption = None,
+    of: Annotated[
+        str | None,
+        typer.Option("--of", help="Target, class or label to explain. Default: the predicted class, or the first."),
+    ] = None,
+    items: Annotated[
+        list[str] | None, typer.Option("--item", help="Id of a row to explain; may be repeated. Default: the first.")
+    ] = None,
+    most: Annotated[int, typer.Option("--most", help="Largest number of rows to explain.", min=1)] = 20,
+    smiles_column: SmilesColumnOption = None,
+    id_column: IdColumnOption = None,
+    neighbours: Annotated[
+        bool, typer.Option(help="Look up the nearest training examples, which needs the data of training.")
+    ] = True,
+) -> None:
+    """Write the contribution of every atom and bond, or node and edge, to predictions, as CSV and as a page."""
+    from deepergcn.inference.explain import explain as explain_rows
+    from deepergcn.inference.explain import write_contributions, write_page
+    from deepergcn.inference.predictions import check_ending
+    from deepergcn.inference.predictor import load
+
+    check_ending(output, (".csv",))
+    found = explain_rows(
+        load(run),
+        data,
+        edges,
+        output=of,
+        items=items or (),
+        smiles_column=smiles_column,
+        id_column=id_column,
+        most=most,
+        neighbours=neighbours,
+    )
+    write_contributions(output, found)
+    page = output.with_suffix(".html")
+    write_page(page, found, f"{run}: {data}")
+    outside = sum(bool(one.outside) for one in found)
+    say(f"{output}: {len(found)} rows explained" + (f", {outside} outside the training domain" if outside else ""))
+    say(f"page {page}")

@@ -1,0 +1,252 @@
+"""``explain``: what a prediction rests on, atom by atom, or node by node and edge by edge."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from deepergcn.categories import ATOM_SIZES
+from deepergcn.data.batching.batch import GraphBatch
+from deepergcn.data.batching.sources import batch_source
+from deepergcn.data.dataset import Dataset
+from deepergcn.data.molecules.rows import MOLECULE_NAMES, open_rows
+from deepergcn.data.molecules.sdf import SDF_NAMES
+from deepergcn.data.storage.csv_text import csv_text
+from deepergcn.data.storage.files import write_text
+from deepergcn.errors import InputError
+from deepergcn.inference.attribution import Attribution, attribute
+from deepergcn.inference.domain import TrainingDomain
+from deepergcn.inference.predictor import Input, Predictor
+from deepergcn.report.explanations import ExplainedItem, ExplanationsPage
+from deepergcn.report.page import render
+
+_log = logging.getLogger(__name__)
+
+_BATCH_SIZE = 64  # graphs at a time: their contributions are separate
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The contributions to one output for one row.
+
+    Attributes:
+        id: the row's id.
+        output: the name of the output: a target, a class or a label.
+        value: the output, in the target's unit or as log-odds (for classes, the logit) before probabilities are taken.
+        baseline: the output without features and messages; contributions add up to ``value - baseline``.
+        residual: what they miss of it.
+        nodes: the contribution of every node by its name: an atom's number from 0, or a node's id.
+        edges: the contribution of every edge, both directions together, by the names of its ends.
+        nearest: the ids of the nearest training items by embedding with their distances; empty where unknown.
+        outside: whether the row lies outside the training domain; None where that is unknown.
+        smiles: the molecule, where it is one.
+    """
+
+    id: str
+    output: str
+    value: float
+    baseline: float
+    residual: float
+    nodes: tuple[tuple[str, float], ...]
+    edges: tuple[tuple[str, str, float], ...]
+    nearest: tuple[tuple[str, float], ...] = ()
+    outside: bool | None = None
+    smiles: str | None = None
+
+
+def explain(
+    model: Predictor,
+    data: Input,
+    edges: str | Path | None = None,
+    *,
+    output: str | None = None,
+    items: Sequence[str] = (),
+    smiles_column: str | None = None,
+    id_column: str | None = None,
+    most: int = 20,
+    neighbours: bool = True,
+) -> list[Explanation]:
+    """Explain predictions by integrated gradients; see :func:`deepergcn.inference.attribution.attribute`.
+
+    Args:
+        model: the trained network, from :func:`deepergcn.load`.
+        data, edges, smiles_column, id_column: what to predict, as in :meth:`Predictor.predict`.
+        output: the target, class or label to explain; the predicted class of a multi-class task, else the first.
+        items: the ids to explain; the first ``most`` rows if empty.
+        most: the largest number of rows to explain.
+        neighbours: look up the nearest training items, which needs the data of training.
+    """
+    if most < 1:
+        raise InputError(f"most is {most}; expected at least 1")
+    rows = model.rows(data, edges, smiles_column=smiles_column, id_column=id_column)
+    dataset = rows.dataset
+    positions = {rows.ids[row]: number for number, row in reversed(list(enumerate(rows.positions.tolist())))}
+    chosen = _chosen(positions, items, most)
+    names = model.output_names()
+    if output is not None and output not in names:
+        raise InputError(f"--output is {output!r}; expected one of {', '.join(names)}")
+    with torch.no_grad():
+        outputs, embeddings = model.outputs(dataset), model.embeddings(dataset)
+    number = _number(model, outputs, None if output is None else names.index(output))
+    found = (
+        _graphs(model, dataset, chosen, number)
+        if model.task.level == "graph"
+        else _nodes(model, dataset, chosen, number)
+    )
+    near = _neighbours(model, embeddings[torch.tensor(chosen)]) if neighbours else {}
+    ids = {item: name for name, item in positions.items()}
+    smiles = _smiles(data, dataset, smiles_column, id_column)
+    explanations = []
+    for place, item in enumerate(chosen):
+        nearest, outside = near.get(place, ((), None))
+        one = found[item]
+        explanations.append(
+            Explanation(
+                id=ids[item],
+                output=names[int(number[item])],
+                value=one.value,
+                baseline=one.baseline,
+                residual=one.residual,
+                nodes=one.nodes,
+                edges=one.edges,
+                nearest=nearest,
+                outside=outside,
+                smiles=smiles[int(rows.positions[item])] if smiles else None,
+            )
+        )
+    return explanations
+
+
+def write_contributions(path: Path, explanations: Sequence[Explanation]) -> None:
+    """Write all contributions as CSV: id, output, part (node, edge, baseline or missing), node, other, contribution."""
+    rows: list[list[object]] = []
+    for one in explanations:
+        rows.append([one.id, one.output, "baseline", "", "", one.baseline])
+        rows += [[one.id, one.output, "node", name, "", value] for name, value in one.nodes]
+        rows += [[one.id, one.output, "edge", name, other, value] for name, other, value in one.edges]
+        rows.append([one.id, one.output, "missing", "", "", one.residual])
+    header = ["id", "output", "part", "node", "other", "contribution"]
+    write_text(path, csv_text([header, *rows]))
+
+
+def write_page(path: Path, explanations: Sequence[Explanation], title: str) -> None:
+    """Write the explanations as one HTML page."""
+    items = [
+        ExplainedItem(
+            title=f"{one.id}: {one.output}",
+            value=one.value,
+            baseline=one.baseline,
+            residual=one.residual,
+            nodes=one.nodes,
+            edges=one.edges,
+            nearest=one.nearest,
+            outside=one.outside,
+            smiles=one.smiles,
+        )
+        for one in explanations
+    ]
+    write_text(path, render([ExplanationsPage("explanations", f"What predictions rest on, {title}", items)]))
+
+
+@dataclass(frozen=True)
+class _Contributions:
+    value: float
+    baseline: float
+    residual: float
+    nodes: tuple[tuple[str, float], ...]
+    edges: tuple[tuple[str, str, float], ...]
+
+
+def _chosen(positions: dict[str, int], items: Sequence[str], most: int) -> list[int]:
+    """The items to explain."""
+    if not items:
+        return sorted(positions.values())[:most]
+    if len(items) > most:
+        raise InputError(f"--item: {len(items)} were given; expected at most {most} (--most)")
+    unknown = next((item for item in items if item not in positions), None)
+    if unknown is not None:
+        raise InputError(f"--item is {unknown!r}; expected the id of a row that can be read")
+    return [positions[item] for item in items]
+
+
+def _number(model: Predictor, outputs: Tensor, asked: int | None) -> Tensor:
+    """The output that is explained for every item."""
+    if asked is None and model.task.kind == "multi-class":
+        return outputs.nan_to_num().argmax(1)
+    return torch.full((len(outputs),), asked or 0, dtype=torch.int64)
+
+
+def _graphs(model: Predictor, dataset: Dataset, items: Sequence[int], number: Tensor) -> dict[int, _Contributions]:
+    source = batch_source(dataset, seed=0, graphs=torch.tensor(items), batch_size=_BATCH_SIZE)
+    found = {}
+    for batch in source.batches():
+        names = [str(node) for count in batch.ptr.diff().tolist() for node in range(count)]
+        result = attribute(model.network, batch, number[batch.item])
+        for place, item in enumerate(batch.item.tolist()):
+            found[item] = _of(result, place, batch, batch.batch == place, names)
+    return found
+
+
+def _nodes(model: Predictor, dataset: Dataset, items: Sequence[int], number: Tensor) -> dict[int, _Contributions]:
+    batch = next(batch_source(dataset, seed=0, graphs=torch.empty(0, dtype=torch.int64), batch_size=1).batches())
+    everything = torch.ones(len(batch.item), dtype=torch.bool)
+    ids = dataset.ids or tuple(map(str, range(dataset.num_nodes)))
+    names = [ids[node] for node in batch.item.tolist()]
+    found = {}
+    for item in items:
+        place = int((batch.item == item).nonzero()[0, 0])
+        result = attribute(model.network, batch, number[[item]], place)
+        found[item] = _of(result, 0, batch, everything, names)
+    return found
+
+
+def _of(result: Attribution, place: int, batch: GraphBatch, mine: Tensor, names: Sequence[str]) -> _Contributions:
+    """The contributions to one item, the directions of an edge added up."""
+    edges: dict[tuple[int, int], float] = {}
+    inside = mine[batch.edge_index[1]]
+    for (u, v), value in zip(batch.edge_index[:, inside].T.tolist(), result.edges[inside].tolist(), strict=True):
+        ends = (min(u, v), max(u, v))
+        edges[ends] = edges.get(ends, 0.0) + value
+    return _Contributions(
+        value=float(result.output[place]),
+        baseline=float(result.baseline[place]),
+        residual=float(result.residual[place]),
+        nodes=tuple((names[node], float(result.nodes[node])) for node in mine.nonzero()[:, 0].tolist()),
+        edges=tuple((names[u], names[v], value) for (u, v), value in edges.items()),
+    )
+
+
+def _neighbours(model: Predictor, embeddings: Tensor) -> dict[int, tuple[tuple[tuple[str, float], ...], bool]]:
+    """The nearest training items; none where the data of training is not at hand."""
+    try:
+        training = model.dataset()
+    except InputError as error:
+        _log.warning("without the nearest training examples: %s", error)
+        return {}
+    items = training.split["train"]
+    if len(items) < 2:
+        return {}
+    known = model.embeddings(training)[items]
+    near = TrainingDomain(known).neighbours(embeddings)
+    names = training.ids or tuple(map(str, range(training.num_items)))
+    found = {}
+    for place in range(len(embeddings)):
+        pairs = zip(near.numbers[place].tolist(), near.distances[place].tolist(), strict=True)
+        nearest = tuple((names[int(items[number])], distance) for number, distance in pairs)
+        found[place] = nearest, bool(near.outside[place])
+    return found
+
+
+def _smiles(data: Input, dataset: Dataset, smiles_column: str | None, id_column: str | None) -> tuple[str, ...]:
+    """The molecules of all rows; empty where they are none, or not given as SMILES."""
+    if dataset.task.level != "graph" or dataset.x_categories != ATOM_SIZES or isinstance(data, Dataset):
+        return ()
+    if not isinstance(data, str | Path):
+        return tuple(data)
+    name = Path(data).name.lower()
+    if not name.endswith(MOLECULE_NAMES) or name.endswith(SDF_NAMES):
+        return ()
+    return tuple(text or "" for text in open_rows(Path(data), smiles_column, id_column).texts)
