@@ -26,7 +26,8 @@ class OwnDataOptions:
     """What a user says about files of their own; the options of one kind of data are refused for another."""
 
     nodes: Annotated[Text, _option("--nodes", "Own table of nodes.", "FILE")] = None
-    edges: Annotated[Text, _option("--edges", "Own table of edges, to go with --nodes.", "FILE")] = None
+    edges: Annotated[Text, _option("--edges", "Own table of edges, to go with --nodes or --links.", "FILE")] = None
+    links: Annotated[Text, _option("--links", "Own table of links to learn: source, target.", "FILE")] = None
     label: Annotated[Texts, _option("--label", "The column of --nodes to learn.")] = None
     molecules: Annotated[Text, _option("--molecules", "Own file of molecules: CSV, parquet, SDF.", "FILE")] = None
     smiles_column: Annotated[Text, _option("--smiles-column", "The column of SMILES.")] = None
@@ -51,13 +52,18 @@ _FOR_BOTH = ("id_column", "split")
 def read_own_data(options: OwnDataOptions) -> "tuple[str, OwnData] | None":
     """The recipe for the files that the options name, and what was found in them; None where they name none."""
     if options.molecules is not None:
-        _refuse(options, ("nodes", "edges", *_FOR_TABLES), "does not go with --molecules")
+        _refuse(options, ("nodes", "edges", "links", *_FOR_TABLES), "does not go with --molecules")
         return "own-molecules", _molecules(options, options.molecules)
+    if options.links is not None:
+        _refuse(options, (*_FOR_MOLECULES, "label"), "does not go with --links")
+        return "own-links", _links(options, options.links)
     if options.nodes is not None or options.edges is not None:
         _refuse(options, _FOR_MOLECULES, "does not go with --nodes and --edges")
         return "own-tables", _tables(options)
     _refuse(
-        options, (*_FOR_MOLECULES, *_FOR_TABLES, *_FOR_BOTH), "expected --molecules, or --nodes and --edges, with it"
+        options,
+        (*_FOR_MOLECULES, *_FOR_TABLES, *_FOR_BOTH),
+        "expected --molecules, --links, or --nodes and --edges, with it",
     )
     return None
 
@@ -89,6 +95,19 @@ def _tables(options: OwnDataOptions) -> "OwnData":
         options.nodes,
         options.edges,
         label=options.label,
+        id_column=options.id_column or "id",
+        split=options.split,
+        directed=options.directed,
+    )
+
+
+def _links(options: OwnDataOptions, path: str) -> "OwnData":
+    from deepergcn.training.own_data import own_links
+
+    return own_links(
+        path,
+        options.nodes,
+        options.edges,
         id_column=options.id_column or "id",
         split=options.split,
         directed=options.directed,

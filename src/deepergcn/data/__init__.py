@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from deepergcn.data.batching.output_mean import OutputMean
     from deepergcn.data.batching.partitions import ClusterPartitions, RandomPartitions, WholeGraph
     from deepergcn.data.dataset import Dataset
+    from deepergcn.data.links.read import read_links
     from deepergcn.data.molecules.read import read_molecules, read_molecules_to_predict
     from deepergcn.data.ogb.layout_writer import write_layout
     from deepergcn.data.registry import load_dataset
@@ -30,6 +31,7 @@ _HOMES = {
     "WholeGraph": "batching.partitions",
     "apply_transforms": "transforms",
     "load_dataset": "registry",
+    "read_links": "links.read",
     "read_molecules": "molecules.read",
     "read_molecules_to_predict": "molecules.read",
     "read_tables": "tables.read",
@@ -48,6 +50,7 @@ __all__ = [
     "WholeGraph",
     "apply_transforms",
     "load_dataset",
+    "read_links",
     "read_molecules",
     "read_molecules_to_predict",
     "read_tables",

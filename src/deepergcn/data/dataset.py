@@ -10,13 +10,14 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from deepergcn.data.links.checks import check_link_parts, check_pairs
 from deepergcn.data.symmetric import symmetric_adjacency
 from deepergcn.data.task import Metric, Task
 from deepergcn.errors import InputError
 from deepergcn.ops import Adjacency
 
 if TYPE_CHECKING:
-    from deepergcn.data.provenance import MoleculeProvenance, TableProvenance
+    from deepergcn.data.provenance import LinkProvenance, MoleculeProvenance, TableProvenance
 
 PARTS = ("train", "valid", "test")
 """The parts of a split."""
@@ -29,7 +30,7 @@ class Dataset:
     """Graphs with their features, labels, split and task, all graphs end to end in flat arrays.
 
     Below G is the number of graphs, N of all nodes, E of all stored edges, T of the task's outputs, and
-    an *item* is what the task labels: a node or a graph.
+    an *item* is what the task labels: a node, a graph, or a pair of nodes.
 
     Args:
         name: what the dataset is called.
@@ -50,6 +51,10 @@ class Dataset:
         node_extra: More about the nodes by name, such as species or year; each int64 or float32 [N].
         label_names: the names of the T outputs, or empty.
         ids: the user's own name for every item, or empty.
+        pairs: int64 [2, items] where the task labels pairs of nodes of one graph: 1 for a link, 0 for a pair that is
+            none. The part train has links only; training draws pairs that are none. The edges are what messages
+            pass over.
+        node_ids: the user's own name for every node, where the task labels pairs of nodes; or empty.
         provenance: how a user's own file was read, to read another in the same way; None for other datasets.
     """
 
@@ -69,7 +74,9 @@ class Dataset:
     node_extra: Mapping[str, Tensor] = field(default_factory=dict)
     label_names: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
-    provenance: "MoleculeProvenance | TableProvenance | None" = None
+    pairs: Tensor | None = None
+    node_ids: tuple[str, ...] = ()
+    provenance: "MoleculeProvenance | TableProvenance | LinkProvenance | None" = None
 
     def __post_init__(self) -> None:
         _check_pointers("node_ptr", self.node_ptr)
@@ -86,8 +93,10 @@ class Dataset:
             if extra.shape != (self.num_nodes,) or extra.dtype not in (torch.int64, torch.float32):
                 found = f"{extra.dtype} {list(extra.shape)}"
                 _fail(f"node_extra {name!r}", found, f"int64 or float32 [{self.num_nodes}]")
+        check_pairs(self)
         self._check_labels()
         self._check_split()
+        check_link_parts(self)
         if self.label_names and len(self.label_names) != self.task.outputs:
             _fail("label_names", f"{len(self.label_names)} names", f"{self.task.outputs}, as the task says")
         if self.ids and len(self.ids) != self.num_items:
@@ -109,7 +118,9 @@ class Dataset:
 
     @property
     def num_items(self) -> int:
-        """The number of items that the task labels: nodes or graphs."""
+        """The number of items that the task labels: nodes, graphs or pairs of nodes."""
+        if self.pairs is not None:
+            return self.pairs.shape[1]
         return self.num_nodes if self.task.level == "node" else len(self)
 
     @cached_property
@@ -123,7 +134,8 @@ class Dataset:
     def graph(self, i: int) -> Data:
         """Graph ``i`` with ``x``, ``edge_index``, ``edge_attr``, ``y`` and the extra node columns.
 
-        Integers come as int64; the labels of a graph-level task keep a first dimension of 1.
+        Integers come as int64; the labels of a graph-level task keep a first dimension of 1. Pairs of nodes and their
+        labels are called ``edge_label_index`` and ``edge_label``, as in PyG.
         """
         if not 0 <= i < len(self):
             raise InputError(f"graph {i} does not exist; {self.name} has graphs 0 to {len(self) - 1}")
@@ -139,7 +151,10 @@ class Dataset:
             data.x = _wide(self.x[n0:n1], self.x_categories)
         if edge_attr is not None:
             data.edge_attr = _wide(edge_attr, self.edge_categories)
-        data.y = self.y[n0:n1] if self.task.level == "node" else self.y[i : i + 1]
+        if self.pairs is None:
+            data.y = self.y[n0:n1] if self.task.level == "node" else self.y[i : i + 1]
+        else:
+            data.edge_label_index, data.edge_label = self.pairs, self.y[:, 0]
         for name, extra in self.node_extra.items():
             data[name] = extra[n0:n1]
         return data

@@ -50,7 +50,36 @@ class TableProvenance(_Record):
     labels: LabelSchema
 
 
-Provenance = Annotated[MoleculeProvenance | TableProvenance, Field(discriminator="reader")]
+class LinkProvenance(_Record):
+    """How a table of links, with tables of nodes and edges where there are any, was read.
+
+    Attributes:
+        id_column, source_column, target_column: the names of the columns.
+        directed: whether messages go from source to target only.
+        features: of the nodes; None where each has a learned embedding instead.
+        edge_features: of the edges that messages pass over.
+        labels: there are none: links are labelled 1, and pairs that are no link 0.
+        from_edges: whether messages pass over a table of edges; else they pass over the train links.
+        repeated: the number of rows that repeat the pair of an earlier row, and count once with it.
+        removed: the number of edges that join a valid or a test link, and were removed.
+    """
+
+    reader: Literal["links"] = "links"
+    id_column: str
+    source_column: str
+    target_column: str
+    directed: bool
+    features: tuple[FeatureColumn, ...] | None
+    edge_features: tuple[FeatureColumn, ...]
+    labels: None = None
+    from_edges: bool
+    repeated: NonNegativeInt
+    removed: NonNegativeInt
+
+
+AnyProvenance = MoleculeProvenance | TableProvenance | LinkProvenance
+
+Provenance = Annotated[AnyProvenance, Field(discriminator="reader")]
 """Told apart by ``reader``."""
 
 
@@ -61,15 +90,15 @@ def _none_if_empty(value: Any) -> Any:
 OptionalProvenance = Annotated[Provenance | None, BeforeValidator(_none_if_empty)]
 """None for datasets that are not a user's own file; older versions of the package wrote ``{}``."""
 
-ADAPTER: TypeAdapter[MoleculeProvenance | TableProvenance | None] = TypeAdapter(OptionalProvenance)
+ADAPTER: TypeAdapter[AnyProvenance | None] = TypeAdapter(OptionalProvenance)
 """From JSON values to a record, and back."""
 
 
-def skipped_rows(provenance: MoleculeProvenance | TableProvenance | None) -> tuple[Skipped, ...]:
+def skipped_rows(provenance: AnyProvenance | None) -> tuple[Skipped, ...]:
     """The rows of the file that are not in the dataset."""
     return provenance.skipped if isinstance(provenance, MoleculeProvenance) else ()
 
 
-def label_schema(provenance: MoleculeProvenance | TableProvenance | None) -> LabelSchema | None:
+def label_schema(provenance: AnyProvenance | None) -> LabelSchema | None:
     """How the labels were read, where the dataset is a user's own file."""
     return None if provenance is None else provenance.labels

@@ -24,6 +24,7 @@ NOT_DESCRIBED = ("root", "skipped_file", "workers", "progress")
 
 _TABLES = (".csv", ".csv.gz", ".parquet")
 _TABLE_LOADER = "deepergcn.data.tables.read:read_tables"
+_LINK_LOADER = "deepergcn.data.links.read:read_links"
 
 
 @dataclass(frozen=True)
@@ -109,17 +110,29 @@ def load_dataset(name_or_path: str | Path, root: str | Path | None = None, **opt
     return load(*arguments, root=data_root(root), **checked_options(str(name_or_path), load, options))
 
 
-def load_described(source: str, edges: str | None, options: Mapping[str, Any]) -> "Dataset":
+def load_described(
+    source: str, edges: str | None, options: Mapping[str, Any], *, nodes: str | None = None, links: bool = False
+) -> "Dataset":
     """Load the dataset of a recipe, which may come from someone else: it cannot name a file to write.
 
     Args:
-        source: a name or path as for :func:`load_dataset`; the table of nodes if ``edges`` is given.
+        source: A name or path as for :func:`load_dataset`; the table of nodes where there are ``edges``.
         edges: the table of edges.
-        options: options of the loader, except those of :data:`NOT_DESCRIBED`.
+        options: what the loader takes besides, but for those of :data:`NOT_DESCRIBED`.
+        nodes: the table of nodes, where ``source`` is a table of links.
+        links: whether ``source`` is a table of links.
     """
-    load, arguments = (
-        find_loader(source) if edges is None else (_import(_TABLE_LOADER), (expand(source), expand(edges)))
-    )
+    load: Callable[..., Dataset]
+    arguments: tuple[Any, ...]
+    if links:
+        load = _import(_LINK_LOADER)
+        arguments = (expand(source), *(None if table is None else expand(table) for table in (nodes, edges)))
+    elif nodes is not None:
+        raise InputError(f"{source}: has a table of nodes of its own; data.nodes goes with data.reader links")
+    elif edges is None:
+        load, arguments = find_loader(source)
+    else:
+        load, arguments = _import(_TABLE_LOADER), (expand(source), expand(edges))
     checked = checked_options(source, load, options, without=NOT_DESCRIBED)
     return load(*arguments, root=data_root(), **checked)
 

@@ -5,9 +5,24 @@ from typing import Literal, get_args
 
 from deepergcn.errors import InputError
 
-Level = Literal["node", "graph"]
+Level = Literal["node", "graph", "link"]
 Kind = Literal["binary", "multi-label", "multi-class", "regression"]
-Metric = Literal["rocauc", "ap", "accuracy", "balanced-accuracy", "mcc", "f1", "rmse", "mae", "r2", "spearman"]
+Metric = Literal[
+    "rocauc",
+    "ap",
+    "accuracy",
+    "balanced-accuracy",
+    "mcc",
+    "f1",
+    "rmse",
+    "mae",
+    "r2",
+    "spearman",
+    "hits@20",
+    "hits@50",
+    "hits@100",
+    "mrr",
+]
 Loss = Literal["bce", "cross-entropy", "mse"]
 
 METRICS: dict[Kind, tuple[Metric, ...]] = {
@@ -16,7 +31,10 @@ METRICS: dict[Kind, tuple[Metric, ...]] = {
     "multi-class": ("accuracy", "balanced-accuracy", "mcc", "f1"),
     "regression": ("rmse", "mae", "r2", "spearman"),
 }
-"""The metrics of each kind of task; the first is the default."""
+"""The metrics that fit each kind of task on nodes or graphs; the first is its default."""
+
+LINK_METRICS: tuple[Metric, ...] = ("rocauc", "ap", "hits@20", "hits@50", "hits@100", "mrr")
+"""The metrics of a task on links; the first is its default."""
 
 _LOSSES: dict[Kind, Loss] = {
     "binary": "bce",
@@ -28,15 +46,15 @@ _LOSSES: dict[Kind, Loss] = {
 
 @dataclass(frozen=True)
 class Task:
-    """A task: one prediction per node or per graph.
+    """A task: one prediction for every node, for every graph, or for every pair of nodes.
 
     Args:
-        level: ``"node"`` or ``"graph"``.
+        level: ``"node"``, ``"graph"``, or ``"link"``: whether there is a link between two nodes, a binary task.
         kind: ``"binary"`` (one yes/no), ``"multi-label"`` (several of them), ``"multi-class"`` (one of
             several) or ``"regression"`` (one or several numbers).
         outputs: the number of outputs of the network: the number of labels or targets, or of classes in a
             multi-class task.
-        metric: One of :data:`METRICS` for this kind.
+        metric: One of :data:`METRICS` for this kind, or of :data:`LINK_METRICS` for links.
     """
 
     level: Level
@@ -51,10 +69,11 @@ class Task:
         ):
             if value not in choices:
                 raise InputError(f"task {field} is {value!r}; expected one of {', '.join(choices)}")
-        if self.metric not in METRICS[self.kind]:
-            raise InputError(
-                f"task metric is {self.metric!r}; a {self.kind} task has {' or '.join(METRICS[self.kind])}"
-            )
+        if self.level == "link" and self.kind != "binary":
+            raise InputError(f"task kind is {self.kind!r}; a task on links is binary")
+        if self.metric not in self.metrics:
+            what = "task on links" if self.level == "link" else f"{self.kind} task"
+            raise InputError(f"task metric is {self.metric!r}; a {what} has {' or '.join(self.metrics)}")
         if type(self.outputs) is not int:
             raise InputError(f"task outputs is {self.outputs!r}; expected an integer")
         least = 2 if self.kind == "multi-class" else 1
@@ -65,6 +84,11 @@ class Task:
     def with_metric(self, metric: Metric | None) -> "Task":
         """The task with another metric; unchanged if None."""
         return self if metric is None else replace(self, metric=metric)
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics that fit the task."""
+        return LINK_METRICS if self.level == "link" else METRICS[self.kind]
 
     @property
     def loss(self) -> Loss:

@@ -67,7 +67,8 @@ def read_rows_to_predict(
         rows = _tables(data, edges, recipe, info.provenance)
     elif molecules and Path(data).name.lower().endswith(MOLECULE_NAMES):
         if smiles_column is None and not Path(data).name.lower().endswith(SDF_NAMES):
-            smiles_column = info.provenance.smiles_column if info.provenance is not None else None
+            known = info.provenance
+            smiles_column = known.smiles_column if isinstance(known, MoleculeProvenance) else None
         rows = _molecules(Path(data), recipe, info, smiles_column, id_column, skipped_file, progress)
     else:
         named = recipe.data.model_copy(update={"source": str(data), "edges": None if edges is None else str(edges)})

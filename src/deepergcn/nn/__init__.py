@@ -16,6 +16,7 @@ from deepergcn.nn.conv.gen_conv import GENConv
 from deepergcn.nn.conv.message_norm import MessageNorm
 from deepergcn.nn.encoders.edges import AffineEncoder, CategoricalEncoder, EdgeEncoder
 from deepergcn.nn.encoders.nodes import CategoricalNodeEncoder, LinearNodeEncoder, SpeciesNodeEncoder
+from deepergcn.nn.links import LinkPredictor
 from deepergcn.nn.networks.baselines import GCN, GIN, GaAN, GatedGCN, GraphSAGE
 from deepergcn.nn.networks.deeper_gcn import DeeperGCN
 from deepergcn.nn.networks.graph_network import GraphNetwork
@@ -56,6 +57,7 @@ __all__ = [
     "HeteroDeeperGCN",
     "JKNet",
     "LinearNodeEncoder",
+    "LinkPredictor",
     "MaxAggregation",
     "MeanAggregation",
     "MessageNorm",

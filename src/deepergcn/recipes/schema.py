@@ -82,13 +82,17 @@ class DataSection(Section):
 
     Attributes:
         source: a name that ``deepergcn datasets`` lists, or a path; ``--data`` replaces it.
-        edges: the table of edges, where ``source`` is a table of nodes.
+        reader: ``links`` where ``source`` is a table of links.
+        nodes: the table of nodes, where ``source`` is a table of links.
+        edges: the table of edges, where ``source`` is a table of nodes or of links.
         options: further options of the dataset's reader.
         transforms: transforms of the graph and its features, in order: names, or mappings with a name and options.
         inputs: the features and the task after the transforms, to count parameters without the data.
     """
 
     source: str
+    reader: Literal["links"] | None = None
+    nodes: str | None = None
     edges: str | None = None
     options: dict[str, Any] = Field(default_factory=dict)
     transforms: tuple[str | dict[str, Any], ...] = ()
@@ -105,7 +109,7 @@ class NetworkSection(Section):
         norm: the normalization, or ``none``.
         dropout: the probability that dropout zeroes a value.
         node_encoder: ``auto`` is a Linear layer or embedding tables, as the features are; ``species`` is that of
-            ogbn-proteins.
+            ogbn-proteins; ``none`` takes numbers, ``hidden_channels`` of them, as they are.
         edge_encoder: an encoder ``shared`` by all layers, one in every ``layer``, or both, the second on the first;
             ``auto`` is ``layer`` for categories, ``shared+layer`` for numbers, ``none`` where there are no features.
         block: how layers are wired.
@@ -117,7 +121,7 @@ class NetworkSection(Section):
     hidden_channels: Channels
     norm: Literal["batch", "layer", "instance", "pair", "none"]
     dropout: Annotated[float, Field(ge=0, lt=1)]
-    node_encoder: Literal["auto", "species"] = "auto"
+    node_encoder: Literal["auto", "species", "none"] = "auto"
     edge_encoder: EdgeEncoding = "auto"
     block: Literal["plain", "res", "res+", "dense", "rev"] | None = None
     aggr: Aggregator | Annotated[tuple[Aggregator, ...], Field(min_length=1, max_length=16)] | None = None
@@ -189,12 +193,24 @@ class LossSection(Section):
         return self
 
 
+class LinksSection(Section):
+    """How links are learned, where the task is about them.
+
+    Attributes:
+        negatives: the number of pairs without a link that are drawn for each link of a step.
+        predictor_layers: the number of Linear layers of the link predictor.
+    """
+
+    negatives: Count = 1
+    predictor_layers: Annotated[int, Field(ge=1, le=64)] = 3
+
+
 class TrainingSection(Section):
     """The loop.
 
     Attributes:
         epochs: the number of passes over the train part.
-        batch_size: the number of graphs, or of partitions of a graph, in a step, over all devices.
+        batch_size: the number of graphs, of partitions of a graph, or of links in a step, over all devices.
         partitions: the number of parts of the graph in a task on nodes, drawn in every epoch; 1 is the full graph.
         partitioning: how the parts are drawn: at ``random``; once by ``metis``, as in Cluster-GCN; or as the nodes on
             random walks, which may overlap, as in GraphSAINT (``saint``).
@@ -233,7 +249,7 @@ class EvaluationSection(Section):
         batch_size: the number of graphs in a batch; that of training if None.
         partitions: the number of parts of the graph in a task on nodes; 1 is the full graph.
         draws: the number of draws of the partitions over which outputs are averaged.
-        train: whether to score graphs of the train part too.
+        train: whether to score graphs or links of the train part too.
         smoothing: the number of evaluations over whose validation scores the mean is taken to choose the best epoch.
     """
 
@@ -262,6 +278,7 @@ class Recipe(Section):
     model: ModelSection
     optimizer: OptimizerSection
     loss: LossSection = LossSection()
+    links: LinksSection | None = None
     training: TrainingSection
     evaluation: EvaluationSection = EvaluationSection()
     published: Published | None = None

@@ -43,13 +43,14 @@ def absolute(section: DataSection) -> DataSection:
     changes = {}
     if section.source not in SOURCES:
         changes["source"] = str(expand(section.source).resolve())
-    if section.edges is not None:
-        changes["edges"] = str(expand(section.edges).resolve())
+    for name in ("nodes", "edges"):
+        if (table := getattr(section, name)) is not None:
+            changes[name] = str(expand(table).resolve())
     return section.model_copy(update=changes)
 
 
 def _same_files(one: DataSection, other: DataSection) -> bool:
-    return all(getattr(one, name) == getattr(other, name) for name in ("source", "edges", "options"))
+    return all(getattr(one, name) == getattr(other, name) for name in ("source", "reader", "nodes", "edges", "options"))
 
 
 def _read(section: DataSection) -> Dataset:
@@ -58,4 +59,6 @@ def _read(section: DataSection) -> Dataset:
             f"{section.source}: is neither the name of a dataset ({', '.join(SOURCES)}) nor a file or folder; "
             "set the dataset with --data"
         )
-    return load_described(section.source, section.edges, section.options)
+    return load_described(
+        section.source, section.edges, section.options, nodes=section.nodes, links=section.reader == "links"
+    )

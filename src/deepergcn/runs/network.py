@@ -10,11 +10,12 @@ from deepergcn.data.dataset import Dataset
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 from deepergcn.nn.encoders.nodes import SpeciesNodeEncoder
+from deepergcn.nn.links import LinkPredictor
 from deepergcn.nn.networks.deeper_gcn import DeeperGCN
 from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.nn.networks.paper import num_parameters
 from deepergcn.nn.networks.registry import network_class
-from deepergcn.recipes.schema import Inputs, ModelSection, Recipe, TaskInputs, Width
+from deepergcn.recipes.schema import Inputs, LinksSection, ModelSection, Recipe, TaskInputs, Width
 
 _COUNTED_DEPTH = 4  # layers that are made to count the parameters of any depth
 
@@ -73,7 +74,7 @@ def build_model(recipe: Recipe, inputs: Inputs) -> GraphNetwork:
     try:
         return network(
             _node_encoder(model, inputs.nodes),
-            _head(model, inputs.task.task()),
+            _head(recipe, inputs.task.task()),
             hidden_channels=model.hidden_channels,
             num_layers=model.num_layers,
             **options,
@@ -114,16 +115,24 @@ def _count(recipe: Recipe, inputs: Inputs, layers: int) -> int:
         return num_parameters(build_model(changed, inputs))
 
 
-def _head(model: ModelSection, task: Task) -> int | nn.Module:
+def _head(recipe: Recipe, task: Task) -> int | nn.Module:
+    model = recipe.model
+    width = model.hidden_channels * (model.num_layers + 1 if model.block == "dense" else 1)
+    if task.level == "link":
+        layers = (recipe.links or LinksSection()).predictor_layers
+        return LinkPredictor(width, task.outputs, num_layers=layers, dropout=model.dropout)
     if task.kind != "regression":
         return task.outputs
-    width = model.hidden_channels * (model.num_layers + 1 if model.block == "dense" else 1)
     return nn.Sequential(nn.Linear(width, task.outputs), Rescale(task.outputs))
 
 
-def _node_encoder(model: ModelSection, width: Width) -> int | tuple[int, ...] | nn.Module:
+def _node_encoder(model: ModelSection, width: Width) -> int | tuple[int, ...] | nn.Module | None:
     if model.node_encoder == "auto":
         return width
+    if model.node_encoder == "none":
+        if width != model.hidden_channels:
+            raise InputError(f"model.node_encoder: none expects {model.hidden_channels} numbers a node, got {width}")
+        return None
     if not isinstance(width, int) or width <= 8:
         raise InputError(f"model.node_encoder: species expects numbers, 8 of them the one-hot species, got {width}")
     return SpeciesNodeEncoder(model.hidden_channels, edge_channels=width - 8)

@@ -26,7 +26,8 @@ class Evaluation:
         dataset: the dataset.
         recipe: its section ``evaluation`` has the batch size and the partitions.
         seed: the seed of the run, from which the partitions are drawn, the same in every evaluation.
-        parts: the parts of the split to evaluate, where the task labels graphs.
+        parts: the parts of the split to evaluate, where the task labels graphs or links. The links of train are
+            ranked among the pairs of valid that are none, as in OGB's examples.
         rank, world: the number of this process, and the number of processes that share the batches.
     """
 
@@ -45,7 +46,7 @@ class Evaluation:
         self.source = batch_source(
             dataset,
             seed=derive(seed, "evaluation"),
-            graphs=torch.cat([dataset.split[part] for part in parts]),
+            graphs=self._evaluated(),
             batch_size=batch_size if dataset.task.level == "graph" else 1,
             partitions=partitions,
         )
@@ -73,15 +74,28 @@ class Evaluation:
         from deepergcn.training.metrics import make_metric  # here, since torchmetrics is slow to import
 
         metric = make_metric(self.dataset.task)
-        mine = self.dataset.split[part][self.rank :: self.world]
+        mine = self.items(part)[self.rank :: self.world]
         metric.update(outputs[mine], self.dataset.y[mine])
         score = metric.compute()
         if math.isfinite(score):
             return score
-        items = self.dataset.split[part]
+        items = self.items(part)
         there = present_labels(self.dataset.y[items])
         seen = outputs[items][there if there.dim() == 1 else there.any(1)]
         return None if bool(seen.isfinite().all()) else math.nan
+
+    def items(self, part: str) -> Tensor:
+        """The items that a part is scored on."""
+        items = self.dataset.split[part]
+        if self.dataset.task.level != "link" or part != "train":
+            return items
+        others = self.dataset.split["valid"]
+        return torch.cat((items, others[self.dataset.y[others, 0] == 0]))
+
+    def _evaluated(self) -> Tensor:
+        """The items of all parts; pairs that are in two of them once."""
+        items = torch.cat([self.items(part) for part in self.parts])
+        return items.unique() if self.dataset.task.level == "link" else items
 
     def scores(self, outputs: Tensor, epoch: int, loss: LossFunction) -> Scores:
         """The scores of the parts that are seen, and the losses of valid and test."""

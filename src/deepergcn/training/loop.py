@@ -55,7 +55,7 @@ class Loop:
         self._fit_scale()
         self.loss = self._make_loss()
         self.higher_is_better = make_metric(dataset.task).higher_is_better
-        self.source = training_batches(dataset, self.recipe.training, self.seed, rank, world)
+        self.source = training_batches(dataset, self.recipe.training, self.seed, rank, world, self.recipe.links)
         parts = _evaluated_parts(dataset, self.recipe.evaluation.train)
         self.evaluation = Evaluation(dataset, self.recipe, self.seed, parts, rank, world)
         self.optimizer = make_optimizer(model, self.recipe.optimizer)
@@ -268,5 +268,5 @@ def _is_finite(scores: Scores) -> bool:
 
 
 def _evaluated_parts(dataset: Dataset, train: bool) -> tuple[str, ...]:
-    """A task on nodes computes all parts together; graphs of the train part are scored where that is asked for."""
+    """A task on nodes computes all parts together; graphs and links of train are scored where that is asked for."""
     return ("train", "valid", "test") if train or dataset.task.level == "node" else ("valid", "test")

@@ -122,6 +122,30 @@ class AveragePrecision(Ranking):
         return float((precision * hits.flip(0)).sum() / hits.sum())
 
 
+class Hits(Ranking):
+    """Hits@K: the share of positive items whose output is above that of the K-th best negative one."""
+
+    def _ranked(self, outputs: Tensor, positive: Tensor) -> float:
+        k, negative = int(self.task.metric.removeprefix("hits@")), outputs[~positive]
+        if len(negative) < k:
+            raise InputError(f"metric hits@{k}: there are {len(negative)} pairs without a link; expected at least {k}")
+        return float((outputs[positive] > negative.topk(k).values[-1]).double().mean())
+
+
+class ReciprocalRank(Ranking):
+    """The mean over positive items of 1 / rank, the rank among the item itself and all negative ones.
+
+    Where outputs are equal, the rank is the mean of the best and the worst.
+    """
+
+    def _ranked(self, outputs: Tensor, positive: Tensor) -> float:
+        negative = outputs[~positive].sort().values
+        below = torch.searchsorted(negative, outputs[positive])
+        not_above = torch.searchsorted(negative, outputs[positive], right=True)
+        rank = 1 + (len(negative) - not_above) + (not_above - below).double() / 2
+        return float((1 / rank).mean())
+
+
 class Decisions(Gathered):
     """A score of the classes that are decided for: those of the highest output, or of an output above 0."""
 
@@ -261,6 +285,10 @@ class RootMeanSquareError(Difference):
 _SCORES: dict[str, type[Score]] = {
     "rocauc": RocAuc,
     "ap": AveragePrecision,
+    "hits@20": Hits,
+    "hits@50": Hits,
+    "hits@100": Hits,
+    "mrr": ReciprocalRank,
     "accuracy": Accuracy,
     "balanced-accuracy": BalancedAccuracy,
     "mcc": MatthewsCorrelation,

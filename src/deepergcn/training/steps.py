@@ -8,15 +8,16 @@ from deepergcn.data.batching.sources import batch_source
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.seeds import derive
 from deepergcn.errors import InputError
-from deepergcn.recipes.schema import TrainingSection
+from deepergcn.recipes.schema import LinksSection, TrainingSection
 
 
 def check_steps(dataset: Dataset, training: TrainingSection, world_size: int = 1) -> None:
     """Check that there is something to learn from, and enough of it for this number of processes."""
     if not len(dataset.split["train"]):
         raise InputError(f"{dataset.name}: the part train is empty; there is nothing to learn from")
-    graphs = dataset.task.level == "graph"
-    count, what = (len(dataset.split["train"]), "graphs") if graphs else (training.partitions, "partitions")
+    count, what = len(dataset.split["train"]), f"{dataset.task.level}s"
+    if dataset.task.level == "node":
+        count, what = training.partitions, "partitions"
     if world_size > min(training.batch_size, count):
         raise InputError(
             f"training.batch_size is {training.batch_size} and there are {count} {what}; expected at least "
@@ -25,18 +26,24 @@ def check_steps(dataset: Dataset, training: TrainingSection, world_size: int = 1
 
 
 def training_batches(
-    dataset: Dataset, training: TrainingSection, seed: int, rank: int = 0, world_size: int = 1
+    dataset: Dataset,
+    training: TrainingSection,
+    seed: int,
+    rank: int = 0,
+    world_size: int = 1,
+    links: LinksSection | None = None,
 ) -> BatchSource:
-    """The batches of the train part, for one of ``world_size`` processes."""
+    """The batches of the train part, for one of ``world_size`` processes; ``links`` says how links are learned."""
     check_steps(dataset, training, world_size)
     return batch_source(
         dataset,
-        seed=seed if dataset.task.level == "graph" else derive(seed, "partitions"),
+        seed=derive(seed, "partitions") if dataset.task.level == "node" else seed,
         graphs=dataset.split["train"],
         shuffle=True,
         batch_size=training.batch_size,
         partitions=training.partitions,
         partitioning=training.partitioning,
+        negatives=(links or LinksSection()).negatives,
         rank=rank,
         world_size=world_size,
     )
@@ -51,7 +58,7 @@ def learned_weight(data: GraphBatch) -> Tensor | None:
 
 
 def labelled(data: GraphBatch, outputs: Tensor) -> tuple[Tensor, Tensor]:
-    """The outputs and the targets of what is learned from in a batch: all graphs, or the train nodes."""
+    """The outputs and the targets of what is learned from in a batch: all graphs or pairs, or the train nodes."""
     if "train_mask" not in data:
         return outputs, data.y
     return outputs[data.train_mask], data.y[data.train_mask]

@@ -70,7 +70,7 @@ class BatchSource:
         for group, share, batches in zip(groups, shares, self.gather(epoch, shares), strict=True):
             repeated = len(share) - len(group[self.rank :: self.world_size])
             kept = len(batches) - repeated
-            yield [*batches[:kept], *map(_without_labels, batches[kept:])]
+            yield [*batches[:kept], *map(without_labels, batches[kept:])]
 
     def batches(self, epoch: int = 0) -> Iterator[GraphBatch]:
         """The batches of this process in this epoch; those of the same epoch are the same."""
@@ -78,7 +78,7 @@ class BatchSource:
             yield from batches
 
 
-def _without_labels(data: GraphBatch) -> GraphBatch:
+def without_labels(data: GraphBatch) -> GraphBatch:
     """The batch with every label missing: its loss and its gradient are 0."""
     data.y = torch.full_like(data.y, torch.nan if data.y.is_floating_point() else -1)
     return data

@@ -2,13 +2,16 @@
 
 from typing import Literal
 
+import torch
 from torch import Tensor
 
+from deepergcn.data.batching.links import AllPairs, LinkBatches
 from deepergcn.data.batching.loader import GraphLoader
 from deepergcn.data.batching.partitions import ClusterPartitions, Partitions, RandomPartitions, WholeGraph
 from deepergcn.data.batching.saint import WalkSubgraphs
 from deepergcn.data.batching.source import BatchSource
 from deepergcn.data.dataset import Dataset
+from deepergcn.errors import InputError
 
 Partitioning = Literal["random", "metis", "saint"]
 
@@ -28,25 +31,37 @@ def batch_source(
     batch_size: int = 1,
     partitions: int = 1,
     partitioning: Partitioning = "random",
+    negatives: int | None = None,
     rank: int = 0,
     world_size: int = 1,
 ) -> BatchSource:
-    """Batches of graphs where the task labels graphs, else of parts of one graph, or of all of it.
+    """Batches of graphs where the task labels graphs, of links where it labels these, else of parts of one graph.
 
     Args:
         dataset: The dataset.
         seed: The seed of all that is drawn.
-        graphs: The graphs to take, where the task labels graphs; all of them if None.
+        graphs: The graphs or pairs of nodes to take, where the task labels these; all of them if None.
         shuffle: Draw a new order of the graphs in every epoch.
-        batch_size: The number of graphs, or of parts, of a step, over all processes.
+        batch_size: The number of graphs, parts or links of a step, over all processes.
         partitions: The number of parts; 1 is the whole graph.
         partitioning: How the parts are drawn.
+        negatives: The number of pairs without a link that are drawn for each link; all pairs are taken as they are, in
+            one batch, if None.
         rank: The number of this process.
         world_size: The number of processes.
     """
     if dataset.task.level == "graph":
         return GraphLoader(
             dataset, graphs, batch_size=batch_size, shuffle=shuffle, seed=seed, rank=rank, world_size=world_size
+        )
+    if dataset.task.level == "link":
+        if partitions > 1:
+            raise InputError(f"partitions is {partitions}; a task on links takes the whole graph, expected 1")
+        pairs = torch.arange(dataset.num_items) if graphs is None else graphs
+        if negatives is None:
+            return AllPairs(dataset, pairs)
+        return LinkBatches(
+            dataset, pairs, batch_size=batch_size, negatives=negatives, seed=seed, rank=rank, world_size=world_size
         )
     if partitions == 1:
         return WholeGraph(dataset)

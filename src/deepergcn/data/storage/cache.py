@@ -20,13 +20,14 @@ from deepergcn.data.storage.files import remove_abandoned, write_tensors
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 
-FORMAT = 2
+FORMAT = 3
 """The version of this format; a cache of any other version is stale."""
 
 _HEADER, _CHECKSUM = "deepergcn", "checksum"
-_ARRAYS = ("node_ptr", "edge_ptr", "edge_index", "x", "edge_attr", "y")
+_ARRAYS = ("node_ptr", "edge_ptr", "edge_index", "x", "edge_attr", "y", "pairs")
 _VALUES = ("name", "symmetric", "digest")
 _TUPLES = ("x_categories", "edge_categories", "label_names")
+_NAMES = ("ids", "node_ids")
 _EXTRA = "node_extra."
 
 _log = logging.getLogger(__name__)
@@ -90,8 +91,9 @@ def _load(path: Path, key: str) -> Dataset | None:
     fields: dict[str, Any] = {name: header[name] for name in _VALUES}
     fields |= {name: None if header[name] is None else tuple(header[name]) for name in _TUPLES}
     fields |= {name: arrays.get(name) for name in _ARRAYS}
-    if "ids" in arrays:
-        fields["ids"] = tuple(json.loads(arrays["ids"].numpy().tobytes()))
+    for name in _NAMES:
+        if name in arrays:
+            fields[name] = tuple(json.loads(arrays[name].numpy().tobytes()))
     return Dataset(
         provenance=ADAPTER.validate_python(header["provenance"]),
         task=Task(**header["task"]),
@@ -116,8 +118,9 @@ def _arrays(dataset: Dataset) -> dict[str, Tensor]:
     arrays = {name: getattr(dataset, name) for name in _ARRAYS}
     arrays |= {f"split.{part}": index for part, index in dataset.split.items()}
     arrays |= {f"{_EXTRA}{name}": values for name, values in dataset.node_extra.items()}
-    if dataset.ids:
-        arrays["ids"] = torch.frombuffer(bytearray(json.dumps(dataset.ids).encode()), dtype=torch.uint8)
+    for name in _NAMES:
+        if getattr(dataset, name):
+            arrays[name] = torch.frombuffer(bytearray(json.dumps(getattr(dataset, name)).encode()), dtype=torch.uint8)
     return {name: _whole(array) for name, array in arrays.items() if array is not None}
 
 

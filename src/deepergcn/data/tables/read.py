@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.provenance import MoleculeProvenance, TableProvenance
+from deepergcn.data.provenance import AnyProvenance, TableProvenance
 from deepergcn.data.split import FRACTIONS, check_split, column_split, part_names, random_split
 from deepergcn.data.storage.cache import cache_file, cached
 from deepergcn.data.storage.digest import file_digest, text_digest
@@ -123,7 +123,7 @@ def read_tables(
 
 
 def read_tables_to_predict(
-    nodes: str | Path, edges: str | Path | None = None, *, provenance: MoleculeProvenance | TableProvenance | None
+    nodes: str | Path, edges: str | Path | None = None, *, provenance: AnyProvenance | None
 ) -> Dataset:
     """Other tables, read as those of ``provenance`` were: without labels, and all nodes in the part ``test``.
 

@@ -14,6 +14,7 @@ from deepergcn.nn.blocks import Block, PlainBlock, ResPlusBlock, block_class, ch
 from deepergcn.nn.conv.gen_conv import GENConv
 from deepergcn.nn.encoders.edges import EdgeEncoder, EdgeEncoderSpec, EdgeInput, build_edge_encoder
 from deepergcn.nn.encoders.nodes import NodeEncoderSpec, build_node_encoder
+from deepergcn.nn.links import LinkPredictor
 from deepergcn.nn.norm_relu_dropout import norm_relu_dropout
 from deepergcn.nn.norms import NormName, build_norm
 from deepergcn.nn.pooling import Pooling, check_pooling, pool
@@ -33,7 +34,7 @@ class FrameOptions(TypedDict, total=False):
     edge_encoder: EdgeEncoderSpec
     norm: NormName | None
     dropout: float
-    level: Literal["node", "graph"]
+    level: Literal["node", "graph", "link"]
     pooling: Pooling
     virtual_node: bool
     checkpoint: bool
@@ -51,7 +52,8 @@ class GraphNetwork(nn.Module):
         make_conv: makes the convolution of a layer from the widths of its input and output.
         node_encoder: the width of the node features (a Linear layer), -1 to take it from the first input, the sizes of
             their categories (embedding tables), a module, or None where they have ``hidden_channels`` channels.
-        head: the number of outputs (a Linear layer), a module, or None to return the features themselves.
+        head: the number of outputs (a Linear layer; for pairs of vertices a :class:`LinkPredictor`), a module, or None
+            to return the features themselves.
         hidden_channels: the width of the network.
         num_layers: its depth.
         block: how layers are wired: plain, res, res+, dense or rev (reversible).
@@ -59,7 +61,7 @@ class GraphNetwork(nn.Module):
             sizes of their categories, an :class:`EdgeEncoder`, or None.
         norm: the normalization in the blocks: batch, layer, instance, pair (for tasks on nodes) or None.
         dropout: the probability that dropout zeroes a value.
-        level: "node" for an output a vertex, "graph" for an output a graph.
+        level: "node" for an output a vertex, "graph" for an output a graph, "link" for an output a pair of vertices.
         pooling: from vertices to graphs: mean, sum or max.
         virtual_node: add a virtual node to every graph.
         checkpoint: recompute every layer's activations in backward instead of keeping them.
@@ -83,7 +85,7 @@ class GraphNetwork(nn.Module):
         edge_encoder: EdgeEncoderSpec = None,
         norm: NormName | None = "batch",
         dropout: float = 0.0,
-        level: Literal["node", "graph"] = "node",
+        level: Literal["node", "graph", "link"] = "node",
         pooling: Pooling = "mean",
         virtual_node: bool = False,
         checkpoint: bool = False,
@@ -99,8 +101,8 @@ class GraphNetwork(nn.Module):
         ):
             if value < 1:
                 raise InputError(f"{name}: expected at least 1, got {value}")
-        if level not in ("node", "graph"):
-            raise InputError(f"level: expected node or graph, got {level!r}")
+        if level not in ("node", "graph", "link"):
+            raise InputError(f"level: expected node, graph or link, got {level!r}")
         if virtual_node and not self.VIRTUAL_NODE:
             raise InputError(f"virtual_node: expected False, {type(self).__name__} has no place for one")
         if norm == "pair" and (level == "graph" or virtual_node):
@@ -129,7 +131,7 @@ class GraphNetwork(nn.Module):
         self.norm = build_norm(norm, hidden_channels) if self.pre_activation else None
         self.virtual_node = VirtualNode(hidden_channels, num_layers, norm, dropout) if virtual_node else None
         self.out_channels = hidden_channels * (num_layers + 1) if block == "dense" else hidden_channels
-        self.head = nn.Linear(self.out_channels, head) if isinstance(head, int) else head
+        self.head = _build_head(head, self.out_channels, level, dropout)
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew, from the same distributions as at construction."""
@@ -161,8 +163,9 @@ class GraphNetwork(nn.Module):
         edge_attr: EdgeInput | None = None,
         batch: Tensor | None = None,
         num_graphs: int | None = None,
+        edge_label_index: Tensor | None = None,
     ) -> Tensor:
-        """The output [nodes, outputs], or [graphs, outputs] at the level of graphs.
+        """The output [nodes, outputs], [graphs, outputs] at the level of graphs, or [pairs, outputs] at that of links.
 
         Args:
             x: node features [nodes, ...]; or a PyG ``Data`` or ``Batch``, which brings all the rest.
@@ -170,11 +173,16 @@ class GraphNetwork(nn.Module):
             edge_attr: edge features [edges, ...] where the network has an edge encoder.
             batch: [nodes], the graph that each vertex belongs to; None for one graph.
             num_graphs: the number of graphs; the highest number in ``batch`` plus one without it.
+            edge_label_index: [2, pairs], the pairs of vertices at the level of links.
         """
         h = self.embed(x, edge_index, edge_attr, batch, num_graphs)
-        if self.head is not None:
-            h = self.head(h)
-        return h
+        if self.head is None:
+            return h
+        pairs = x.get("edge_label_index") if isinstance(x, Data) else edge_label_index
+        if pairs is None and self.level == "link":
+            raise InputError("edge_label_index: expected the pairs of vertices [2, pairs], got None")
+        out: Tensor = self.head(h, pairs) if self.level == "link" else self.head(h)
+        return out
 
     def embed(
         self,
@@ -192,8 +200,8 @@ class GraphNetwork(nn.Module):
         batch, num_graphs = self._graphs(given, h)
         h = self._through_layers(h, graph, edge, batch, num_graphs)
         if self.pre_activation:
-            h = norm_relu_dropout(self.norm, h, self.dropout, self.training, relu=self.level == "node")
-        if self.level == "node" or batch is None:
+            h = norm_relu_dropout(self.norm, h, self.dropout, self.training, relu=self.level != "graph")
+        if self.level != "graph" or batch is None:
             return h
         return pool(self.pooling, h, batch, num_graphs)
 
@@ -234,7 +242,7 @@ class GraphNetwork(nn.Module):
         return encoder.prepare(edge) if isinstance(encoder, EdgeEncoder) else edge
 
     def _graphs(self, given: "_Inputs", h: Tensor) -> tuple[Tensor | None, int]:
-        if self.level == "node" and self.virtual_node is None:
+        if self.level != "graph" and self.virtual_node is None:
             return None, 0
         batch = given.batch
         if batch is None:
@@ -285,6 +293,14 @@ class GraphNetwork(nn.Module):
         v = self.virtual_node(i, v, heard, batch)
         heard = F.dropout(heard + self.virtual_node.to_vertices(v, batch), self.dropout, self.training)
         return h + layer.conv(heard, graph, edge), v
+
+
+def _build_head(
+    head: int | nn.Module | None, channels: int, level: Literal["node", "graph", "link"], dropout: float
+) -> nn.Module | None:
+    if not isinstance(head, int):
+        return head
+    return LinkPredictor(channels, head, dropout=dropout) if level == "link" else nn.Linear(channels, head)
 
 
 class Wiring(NamedTuple):

@@ -61,6 +61,7 @@ def _imbalance(task: Task, y: Tensor) -> float:
 
 def own_data(data: DataSection, dataset: Dataset, others: dict[str, Any]) -> OwnData:
     """The settings as ``--set`` takes them (JSON is YAML), those of ``data`` first."""
-    values = {f"data.{name}": getattr(data, name) for name in ("source", "edges", "options")}
+    values = {f"data.{name}": getattr(data, name) for name in ("source", "reader", "nodes", "edges", "options")}
+    values = {name: value for name, value in values.items() if value is not None or name == "data.edges"}
     settings = (f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in (values | others).items())
     return OwnData(tuple(settings), LoadedData(data, dataset.with_metric(data.options.get("metric"))))

@@ -1,0 +1,115 @@
+"""A user's own links, with tables of nodes and edges where there are any."""
+
+import logging
+import math
+from pathlib import Path
+from typing import Any
+
+from deepergcn.data.dataset import PARTS, Dataset
+from deepergcn.data.links.read import read_links
+from deepergcn.data.provenance import LinkProvenance
+from deepergcn.data.tables.columns import Columns, read_columns
+from deepergcn.data.task import Metric
+from deepergcn.errors import InputError
+from deepergcn.recipes.schema import DataSection
+from deepergcn.training.own_data.columns import own_split, split_columns, usable_features
+from deepergcn.training.own_data.found import OwnData, own_data
+
+_STEPS = 8  # of an epoch: each hides its own links from the messages, so that one step would hide all
+_LINKS_IN_STEP = 1 << 16  # at most
+
+_log = logging.getLogger(__name__)
+
+
+def own_links(
+    links: str | Path,
+    nodes: str | Path | None = None,
+    edges: str | Path | None = None,
+    *,
+    id_column: str = "id",
+    source_column: str = "source",
+    target_column: str = "target",
+    split: str | None = None,
+    directed: bool = False,
+    negatives: int = 1,
+    metric: Metric | None = None,
+    root: str | Path | None = None,
+) -> OwnData:
+    """The settings that turn the recipe ``own-links`` into one for these tables, and the dataset in them.
+
+    What was found and what was removed from the messages is logged.
+
+    Args:
+        links: The table of links; see :func:`deepergcn.data.read_links` for this and the other arguments.
+        nodes: The table of nodes.
+        edges: The table of edges that messages pass over; the train links without one.
+        id_column: The column of ``nodes`` with a name for every node.
+        source_column: The column of ``links`` and ``edges`` with the name of one end.
+        target_column: The column of the other end.
+        split: ``"random"``, or the column of ``links`` that says train, valid or test; where not given, the column
+            "split" if there is one, else ``"random"``.
+        directed: Whether messages go from source to target only.
+        negatives: The number of pairs without a link for every link of valid and test.
+        metric: The metric; ROC-AUC when not given.
+        root: The folder of the cache.
+    """
+    tables = {name: read_columns(Path(file)) for name, file in _given(links=links, nodes=nodes, edges=edges).items()}
+    ends = {source_column, target_column}
+    split = split or own_split(tables["links"], [])
+    options: dict[str, Any] = {
+        "id_column": id_column,
+        "source_column": source_column,
+        "target_column": target_column,
+        "features": _features(tables.get("nodes"), {id_column}),
+        "edge_features": _features(tables.get("edges"), ends),
+        "standardize": True,
+        "negatives": negatives,
+        **({} if split == "random" else {"split_column": split}),
+        **({"directed": True} if directed else {}),
+        **({} if metric is None else {"metric": metric}),
+    }
+    dataset = read_links(tables["links"], tables.get("nodes"), tables.get("edges"), root=root, **options)
+    for part in PARTS:
+        if not len(dataset.split[part]):
+            count = sum(int((dataset.y[index] == 1).sum()) for index in dataset.split.values())
+            raise InputError(f"{links}: has {count} links, which leaves none for {part}; expected at least 10")
+    for line in findings(dataset, "random" if split == "random" else f"by column {split!r}"):
+        _log.warning("%s: %s", links, line)
+    data = DataSection(
+        source=str(Path(links).resolve()),
+        reader="links",
+        nodes=None if nodes is None else str(Path(nodes).resolve()),
+        edges=None if edges is None else str(Path(edges).resolve()),
+        options=options,
+    )
+    size = min(math.ceil(len(dataset.split["train"]) / _STEPS), _LINKS_IN_STEP)
+    return own_data(data, dataset, {"training.batch_size": size})
+
+
+def findings(dataset: Dataset, split: str) -> list[str]:
+    """What was found in the tables, and what was removed from the messages, a line each."""
+    known = dataset.provenance
+    assert isinstance(known, LinkProvenance)
+    links = {part: int((dataset.y[dataset.split[part]] == 1).sum()) for part in PARTS}
+    others = [int((dataset.y[dataset.split[part]] == 0).sum()) for part in ("valid", "test")]
+    counts = ", ".join(f"{count} {part}" for part, count in links.items())
+    lines = [
+        f"{sum(links.values())} links between {dataset.num_nodes} nodes, split {split}: {counts}; "
+        f"{others[0]} and {others[1]} pairs without a link drawn to score valid and test"
+    ]
+    if known.repeated:
+        lines.append(f"{known.repeated} rows repeat a pair of an earlier row and count once")
+    over = f"the {dataset.num_edges} edges" if known.from_edges else f"the {links['train']} train links"
+    removed = f"{known.removed} that join a valid or test link were removed" if known.from_edges else "no others"
+    lines.append(f"messages pass over {over} ({removed}); a training step hides its own links from them")
+    if known.features is None:
+        lines.append("nodes have no features: each has a learned embedding")
+    return lines
+
+
+def _given(**tables: str | Path | None) -> dict[str, str | Path]:
+    return {name: file for name, file in tables.items() if file is not None}
+
+
+def _features(table: Columns | None, taken: set[str]) -> list[str]:
+    return [] if table is None else usable_features(table, taken | set(split_columns(table)))
