@@ -30,7 +30,7 @@ PARAMETERS = {
 }
 SCORES = {"ogbn-proteins": 0.8580, "ogbn-arxiv": 0.7192, "ogbg-ppa": 0.7712, "ogbg-molhiv": 0.7858}
 SCORES |= {"ogbn-products": 0.8098, "ogbg-molpcba": 0.2781}
-OWN = ("own-molecules", "own-tables")
+OWN = ("own-links", "own-molecules", "own-tables")
 
 # Network, layers, width, layers of the MLP, norm, dropout, beta, semi-gradient, learning rate, epochs: the settings of
 # 2020, and those that the authors' code has since.
@@ -53,6 +53,10 @@ def inputs_of(recipe: Recipe) -> Inputs:
         return recipe.data.inputs
     if recipe.name == "own-molecules":
         return inputs_of(load_recipe("solubility"))
+    if recipe.name == "own-links":
+        return Inputs.model_validate(
+            {"nodes": 5, "task": {"level": "link", "kind": "binary", "outputs": 1, "metric": "rocauc"}}
+        )
     return Inputs.model_validate(
         {"nodes": 5, "task": {"level": "node", "kind": "multi-class", "outputs": 3, "metric": "accuracy"}}
     )

@@ -297,7 +297,7 @@ def test_dynamics_of_every_layer() -> None:
         ({"hidden_channels": 0}, "hidden_channels: expected at least 1, got 0"),
         ({"block": "skip"}, r"block: expected one of plain, res, res\+, dense, got 'skip'"),
         ({"aggr": "median"}, "aggr: expected one of softmax, power_mean, sum, mean, max, min, got 'median'"),
-        ({"level": "edge"}, "level: expected node or graph, got 'edge'"),
+        ({"level": "edge"}, "level: expected node, graph or link, got 'edge'"),
         ({"pooling": "median"}, "pooling: expected one of mean, sum, max, got 'median'"),
         ({"norm": "pair"}, "norm: expected one of batch, layer, instance or None"),
         ({"dropout": 1.5}, "dropout: expected a probability"),
