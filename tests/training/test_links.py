@@ -74,9 +74,9 @@ def test_random_links_cannot_be_told_unless_they_leak(tmp_path: Path, monkeypatc
     deviation = ((2 * count + 1) / (12 * count * count)) ** 0.5  # of the area under the curve of a random order
 
     def score(found: OwnData, out: str) -> float:
-        settings = ("model.hidden_channels=32", "model.num_layers=2", "model.dropout=0", "optimizer.lr=0.01")
-        settings += ("model.network=ResGCN+", "model.aggr=mean", "model.beta=null")
-        settings += ("training.batch_size=90", "training.epochs=10")
+        settings = ["model.hidden_channels=32", "model.num_layers=2", "model.dropout=0", "optimizer.lr=0.01"]
+        settings += ["model.network=ResGCN+", "model.aggr=mean", "model.beta=null"]
+        settings += ["training.batch_size=90", "training.epochs=10"]
         last = run(found, tmp_path / out, *settings).metrics()[-1]["test_score"]
         assert last is not None
         return last
