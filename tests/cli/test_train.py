@@ -128,7 +128,7 @@ def test_a_signal_ends_in_one_line_that_says_how_to_go_on(deepergcn: Program, mo
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nothing"], "nothing: is neither a recipe's name (ogbg-molhiv, "),
+        (["nothing"], "nothing: is neither a recipe's name (minesweeper, "),
         (["--set", "model.depth=3"], "solubility: model.depth is not a key of model; expected one of network, "),
         (["--set", "model.norm=big"], "solubility: model.norm is 'big'; Input should be 'batch', 'layer', "),
         (["--set", "model.edge_encoder=shared", "--set", "model.network=GraphSAGE"], "GraphSAGE"),
@@ -137,6 +137,9 @@ def test_a_signal_ends_in_one_line_that_says_how_to_go_on(deepergcn: Program, mo
         (["--data", "nowhere"], "nowhere: is neither the name of a dataset (solubility, "),
         (["yeast-proteins"], "yeast_proteins: is neither the name of a dataset (solubility, "),
         (["--resume", "--out", "nowhere"], "nowhere: is not a run directory; there is nothing to resume"),
+        (["--ray", "auto"], "--ray: expected --runs with the number of seeds"),
+        (["--ray", "auto", "--runs", "2", "--devices", "2"], "--devices: does not go with --ray"),
+        (["--threads", "2"], "--threads: expected --ray with it"),
         (["--resume"], "runs: there is no run to resume; name a run directory with --out"),
         (["ogbg-ppa", "--resume"], "runs/ogbg-ppa: there is no run to resume; name a run directory with --out"),
         (["--precision", "16"], "solubility: training.precision is '16'; Input should be '32' or 'bf16'"),

@@ -3,7 +3,7 @@
 import errno
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -13,6 +13,14 @@ from deepergcn.errors import InputError
 from deepergcn.runs.run import FILES, FOLDERS
 
 _NO_LOCKS = {errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP}
+
+
+def wait_until_free(folder: Path, seconds: float) -> None:
+    """Wait, for no longer than this, until no process trains in a run directory."""
+    path = folder / "lock"
+    if path.is_file():
+        with suppress(Timeout, OSError), FileLock(path, timeout=seconds, fallback_to_soft=False):
+            pass
 
 
 @contextmanager

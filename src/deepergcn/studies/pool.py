@@ -65,7 +65,7 @@ def run_cells(
     """
     context = _context()
     waiting, running, asked = list(cells), dict[BaseProcess, Cell](), False
-    with _signals() as received:
+    with caught_signals() as received:
         while running or (waiting and not received):
             while waiting and len(running) < jobs and not received:
                 cell = waiting.pop(0)
@@ -85,15 +85,15 @@ def run_cells(
                 elif received:
                     watcher(cell, "waiting", "")
                 else:
-                    watcher(cell, "failed", _reason(cell, process.exitcode or 0))
+                    watcher(cell, "failed", failure_reason(log_of(cell.folder), process.exitcode or 0))
             look()
     if received:
         raise Stopped(received[0])
 
 
-def log_file(cell: Cell) -> Path:
-    """What the process of a cell says."""
-    return cell.folder.with_name(f"{cell.folder.name}.log")
+def log_of(folder: Path) -> Path:
+    """The file with all that was said while the run in this directory was trained."""
+    return folder.with_name(f"{folder.name}.log")
 
 
 def _context() -> Any:
@@ -107,23 +107,28 @@ def _context() -> Any:
 
 
 def _work(cell: Cell, threads: int) -> None:
-    """The work of one process: train, and put all that is said into the log."""
+    """The work of one process."""
+    _stop_with_parent()
+    raise SystemExit(logged_work(log_of(cell.folder), lambda: run_cell(cell, threads)))
+
+
+def logged_work(log: Path, work: Callable[[], None]) -> int:
+    """Do the work, put all that is said into the log, its error as the last line, and return the exit code."""
     from deepergcn.training.signals import Interrupted
 
-    _stop_with_parent()
-    log = log_file(cell)
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a", encoding="utf-8") as file, contextlib.redirect_stdout(file), contextlib.redirect_stderr(file):
         try:
-            run_cell(cell, threads)
+            work()
         except Interrupted as interrupted:
-            raise SystemExit(128 + interrupted.number) from None
+            return 128 + interrupted.number
         except (InputError, MemoryError) as error:
             file.write(f"{' '.join(str(error).split()) or 'out of memory'}\n")
-            raise SystemExit(2) from None
-        except Exception:  # whatever it is, the other cells go on
+            return 2
+        except Exception:  # whatever it is, the other runs go on
             file.write(traceback.format_exc())
-            raise SystemExit(1) from None
+            return 1
+    return 0
 
 
 def _stop_with_parent() -> None:
@@ -142,15 +147,16 @@ def _stop_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _reason(cell: Cell, code: int) -> str:
+def failure_reason(log: Path, code: int) -> str:
+    """Why a process has failed: the signal that killed it, or the last line of its log."""
     if code < 0:
         return f"the process was killed by {signal.Signals(-code).name}"
-    lines = log_file(cell).read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     return lines[-1] if lines else f"the process left with code {code}"
 
 
 @contextlib.contextmanager
-def _signals() -> Iterator[list[int]]:
+def caught_signals() -> Iterator[list[int]]:
     """A list of the signals that have come."""
     received: list[int] = []
     if threading.current_thread() is not threading.main_thread():

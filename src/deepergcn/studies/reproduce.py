@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from deepergcn.errors import InputError
@@ -13,7 +14,8 @@ from deepergcn.runs.run import Run
 from deepergcn.studies.cells import Cell, Grid, Source, chosen_columns, chosen_rows, is_finished, matches, plan_cells
 from deepergcn.studies.commit import code_commit
 from deepergcn.studies.fit import fit_source, is_made_for
-from deepergcn.studies.pool import run_cells
+from deepergcn.studies.pool import run_cell, run_cells
+from deepergcn.studies.ray_pool import RayTask, run_on_ray
 from deepergcn.studies.schema import StudyDefinition
 
 ROOT = Path("studies")
@@ -118,12 +120,16 @@ def reproduce(
     plan: Plan,
     jobs: int = 1,
     threads: int = 1,
+    ray: str | None = None,
     watcher: Callable[[Cell, str, str], None] = lambda cell, state, reason: None,
     look: Callable[[], None] = lambda: None,
 ) -> StudyTable:
     """Train the cells of a plan that have not ended, and keep ``study.json`` up to date.
 
-    See :func:`deepergcn.studies.pool.run_cells` for the arguments.
+    Args:
+        plan: the study.
+        ray: the address of a Ray cluster, or ``auto``, which then trains the cells instead of ``jobs`` processes here.
+        jobs, threads, watcher, look: as in :func:`deepergcn.studies.pool.run_cells`.
     """
     runs = {run.key: run for run in plan.table.runs}
 
@@ -141,8 +147,16 @@ def reproduce(
             key = cell.row.name, cell.column.name, cell.seed
             runs[key] = CellRun.model_validate(runs[key].model_dump() | {"state": "finished", "reason": ""})
     write_study(plan.folder, _with_runs(plan.table, runs))
-    run_cells(todo, jobs, threads, note, look)
+    if ray is None:
+        run_cells(todo, jobs, threads, note, look)
+    else:
+        tasks = {RayTask(cell.name, cell.folder.resolve(), partial(_train, cell, threads)): cell for cell in todo}
+        run_on_ray(list(tasks), ray, plan.folder, threads, lambda task, state, why: note(tasks[task], state, why), look)
     return _with_runs(plan.table, runs)
+
+
+def _train(cell: Cell, threads: int, folder: Path) -> None:
+    run_cell(replace(cell, folder=folder), threads)
 
 
 def _with_runs(table: StudyTable, runs: dict[tuple[str, str, int], CellRun]) -> StudyTable:

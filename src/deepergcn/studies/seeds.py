@@ -1,7 +1,8 @@
 """Several runs of one recipe that differ in their seed alone, and the mean of their scores."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -13,6 +14,7 @@ from deepergcn.errors import InputError
 from deepergcn.recipes.load import load_recipe
 from deepergcn.runs.folders import next_folder, resumed_folder, seed_folder, seed_folders
 from deepergcn.runs.run import Run, read_json
+from deepergcn.studies.ray_pool import RayTask, run_on_ray
 from deepergcn.training.distributed import is_first_process
 from deepergcn.training.signals import Interrupted
 from deepergcn.training.train import DEFAULT, train
@@ -53,9 +55,14 @@ def train_runs(
     seed: int | None = None,
     out: str | Path | None = None,
     resume: bool = False,
+    ray: str | None = None,
+    threads: int = 1,
+    watcher: Callable[[str, str], None] = lambda name, state: None,
     **options: Any,
 ) -> tuple[Path, RunsSummary]:
-    """Train a recipe with several seeds, one after the other; the folder of the runs, and ``summary.json`` in it.
+    """Train a recipe with several seeds, one after the other, or on a Ray cluster.
+
+    Returns the folder of the runs and what its ``summary.json`` says.
 
     Args:
         runs: The number of seeds, from ``seed`` or 0 on; None for those of the folder that is resumed.
@@ -63,6 +70,9 @@ def train_runs(
         seed: The first seed.
         out: The folder of the runs, which are called ``seed-0``, ``seed-1``, ...
         resume: Go on with the seeds that have not ended; those that have ended stay as they are.
+        ray: The address of a Ray cluster, or ``auto``, which trains several seeds at a time.
+        threads: The number of threads of each run there.
+        watcher: Called with the name of a run there and its new state.
     """
     if runs is not None and runs < 1:
         raise InputError(f"--runs is {runs}; expected at least 1")
@@ -78,14 +88,15 @@ def train_runs(
     if is_first_process():
         write_text(folder / SEEDS, Seeds(seeds=seeds).model_dump_json() + "\n")
     first = next(iter(there.values()), None)
-    done = []
+    asked: dict[str, Any] = {"recipe": recipe, "data": data, "settings": settings}
+    # A seed that has not begun is trained by the recipe of the others.
+    others = asked if first is None else {"recipe": first.resolve() / "recipe.yaml"}
+    work = {number: {**(asked if number in there else others), **options, "seed": number} for number in seeds}
     try:
-        for number in seeds:
-            what: dict[str, Any] = {"recipe": recipe, "data": data, "settings": settings}
-            if first is not None and number not in there:
-                what = {"recipe": first / "recipe.yaml"}  # a seed that has not begun, by the recipe of the others
-            inner = seed_folder(folder, number)
-            done.append(train(**what, **options, seed=number, out=inner, resume=number in there))
+        if ray is not None:
+            done = _train_on_ray(folder, work, ray, threads, watcher)
+        else:
+            done = [train(**work[number], out=seed_folder(folder, number), resume=number in there) for number in seeds]
     except Interrupted as stopped:
         raise Interrupted(stopped.number, folder, stopped.epoch, stopped.step) from None
     finally:
@@ -97,6 +108,36 @@ def train_runs(
     if is_first_process():
         write_text(folder / "summary.json", summary.model_dump_json(indent=1) + "\n")
     return folder, summary
+
+
+def _train_on_ray(
+    folder: Path, work: dict[int, dict[str, Any]], ray: str, threads: int, watcher: Callable[[str, str], None]
+) -> list[Run]:
+    failures: dict[str, str] = {}
+
+    def changed(task: RayTask, state: str, reason: str) -> None:
+        if state == "failed":
+            failures[task.name] = reason
+        watcher(task.name, state)
+
+    # What is read here and shown here stays here; every run reads the files for itself.
+    tasks = [
+        RayTask(f"seed-{number}", seed_folder(folder, number).resolve(), partial(_train_seed, _without_local(options)))
+        for number, options in work.items()
+    ]
+    run_on_ray(tasks, ray, folder, threads, changed)
+    if failures:
+        name, reason = next(iter(failures.items()))
+        raise InputError(f"{len(failures)} of {len(tasks)} seeds failed; {name}: {reason}")
+    return [Run.open(task.folder) for task in tasks]
+
+
+def _without_local(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name not in ("callbacks", "loaded")}
+
+
+def _train_seed(options: dict[str, Any], folder: Path) -> None:
+    train(**options, out=folder, resume=(folder / "run.json").exists())
 
 
 def summarize(runs: Sequence[Run]) -> RunsSummary:

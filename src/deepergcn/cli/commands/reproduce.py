@@ -33,8 +33,11 @@ def reproduce(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of every cell.")
     ] = None,
     jobs: Annotated[
-        int | None,
-        typer.Option("--jobs", help="Number of processes, with one thread each; one per core if none.", min=1),
+        int | None, typer.Option("--jobs", help="Number of processes; fills the cores if none.", min=1)
+    ] = None,
+    threads: Annotated[int, typer.Option("--threads", help="Number of threads of each cell.", min=1)] = 1,
+    ray: Annotated[
+        Text, typer.Option("--ray", metavar="ADDRESS|auto", help="Train the cells on this Ray cluster instead.")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder of the study; studies/STUDY if none.")] = None,
     reuse: Annotated[
@@ -62,7 +65,9 @@ def reproduce(
         settings=tuple(settings or ()),
     )
     plan = make_plan(load_study(study), grid, recipe=recipe, data=data, out=out)
-    jobs = jobs or available_cores()
+    if jobs is not None and ray is not None:
+        raise InputError("--jobs: does not go with --ray, which fills the cluster")
+    jobs = jobs or max(available_cores() // threads, 1)
     table = plan.table
     say(f"{table.name}: {table.title}; recipe {table.recipe} on {table.dataset}, {len(plan.cells)} cells")
     for sentence in table.fitted:
@@ -72,19 +77,20 @@ def reproduce(
         return
     if reuse:
         say(f"reused: {reuse_runs(plan, reuse)} finished runs")
-    _run(plan, jobs)
+    _run(plan, jobs, threads, ray)
 
 
-def _run(plan: "Plan", jobs: int) -> None:
+def _run(plan: "Plan", jobs: int, threads: int, ray: Text) -> None:
     from deepergcn.cli.study_progress import study_progress
     from deepergcn.studies.pool import Stopped
     from deepergcn.studies.reproduce import reproduce as run_plan
 
     todo = plan.unfinished()
-    say(f"{len(plan.cells) - len(todo)} finished, {len(todo)} to train, {jobs} at a time, in {plan.folder}")
+    where = f"{jobs} at a time" if ray is None else f"on the Ray cluster {ray}"
+    say(f"{len(plan.cells) - len(todo)} finished, {len(todo)} to train, {where}, in {plan.folder}")
     try:
         with study_progress(todo) as shown:
-            table = run_plan(plan, jobs, watcher=shown.changed, look=shown.look)
+            table = run_plan(plan, jobs, threads, ray, watcher=shown.changed, look=shown.look)
     except Stopped as stopped:
         say("stopped; the state is saved, and the same command resumes", err=True)
         raise typer.Exit(128 + stopped.number) from None

@@ -12,6 +12,7 @@ import typer
 from deepergcn.cli.option_group import with_options
 from deepergcn.cli.own_data_options import OwnDataOptions, read_own_data
 from deepergcn.cli.terminal import say
+from deepergcn.errors import InputError
 
 if TYPE_CHECKING:
     from deepergcn.runs.run import Run
@@ -51,6 +52,12 @@ def train(
     devices: Annotated[
         int, typer.Option("--devices", help="The number of GPUs, or of processes without one.", min=1)
     ] = 1,
+    ray: Annotated[
+        Text, typer.Option("--ray", metavar="ADDRESS|auto", help="Train the seeds of --runs on this Ray cluster.")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option("--threads", help="Number of threads of each run with --ray. Default: 1.", min=1)
+    ] = None,
     *,
     own: OwnDataOptions,
 ) -> None:
@@ -58,11 +65,13 @@ def train(
     read = read_own_data(own)  # before the slow imports, since its options are checked first
     from deepergcn.cli.progress import run_display
     from deepergcn.runs.folders import resumed_folder, seed_folders
+    from deepergcn.studies.pool import Stopped
     from deepergcn.studies.seeds import train_runs
     from deepergcn.training.distributed import is_first_process
     from deepergcn.training.signals import Interrupted
     from deepergcn.training.train import train as train_one
 
+    _check_cluster(runs, resume, ray, threads, devices)
     recipe, found = (recipe, None) if read is None else (recipe or read[0], read[1])
     options: dict[str, Any] = {
         "data": data,
@@ -79,16 +88,33 @@ def train(
     }
     try:
         if (runs or 1) > 1 or (resume and seed_folders(resumed_folder(recipe, out))):
-            folder, summary = train_runs(runs, recipe, **options)
+            cluster = {} if ray is None else {"ray": ray, "threads": threads or 1, "watcher": _tell_state}
+            folder, summary = train_runs(runs, recipe, **options, **cluster)
             tell = partial(_tell_runs, folder, summary)
         else:
             tell = partial(_tell, train_one(recipe, **options))
+    except Stopped as stopped:
+        say("stopped; the states of all runs are saved, and --resume goes on with them", err=True)
+        raise typer.Exit(128 + stopped.number) from None
     except Interrupted as interrupted:
         if is_first_process():
             say(str(interrupted), err=True)
         raise typer.Exit(128 + interrupted.number) from None
     if is_first_process():
         tell()
+
+
+def _check_cluster(runs: int | None, resume: bool, ray: Text, threads: int | None, devices: int) -> None:
+    if ray is None and threads is not None:
+        raise InputError("--threads: expected --ray with it; elsewhere OMP_NUM_THREADS says how many")
+    if ray is not None and (runs or 1) < 2 and not resume:
+        raise InputError("--ray: expected --runs with the number of seeds to train there")
+    if ray is not None and devices > 1:
+        raise InputError("--devices: does not go with --ray, where every run is one process")
+
+
+def _tell_state(name: str, state: str) -> None:
+    say(f"{name}: {state}")
 
 
 def _tell(run: "Run") -> None:
