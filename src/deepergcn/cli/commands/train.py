@@ -88,7 +88,9 @@ def train(
     }
     try:
         if (runs or 1) > 1 or (resume and seed_folders(resumed_folder(recipe, out))):
-            cluster = {} if ray is None else {"ray": ray, "threads": threads or 1, "watcher": _tell_state}
+            cluster: dict[str, Any] = (
+                {} if ray is None else {"ray": ray, "threads": threads or 1, "watcher": _tell_state}
+            )
             folder, summary = train_runs(runs, recipe, **options, **cluster)
             tell = partial(_tell_runs, folder, summary)
         else:
