@@ -47,7 +47,7 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if self.checkpoint:
-            return recompute(self, self.connect, x, *args, **kwargs)
+            return recompute([self], self.connect, x, *args, **kwargs)
         return self.connect(x, *args, **kwargs)
 
     def connect(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:

@@ -1,6 +1,6 @@
 """Recompute activations in backward instead of keeping them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar
 
@@ -11,15 +11,15 @@ from torch.utils.checkpoint import checkpoint, noop_context_fn
 R = TypeVar("R")
 
 
-def recompute(module: nn.Module, function: Callable[..., R], *args: Any, **kwargs: Any) -> R:
+def recompute(modules: Sequence[nn.Module], function: Callable[..., R], *args: Any, **kwargs: Any) -> R:
     """``function(*args, **kwargs)``, keeping only its inputs; activations are recomputed in backward.
 
-    Non-reentrant, so that it works under DistributedDataParallel; dropout draws the same mask again. ``module`` is the
-    module that ``function`` runs: its running statistics are updated only once.
+    Non-reentrant, so that it works under DistributedDataParallel; dropout draws the same mask again. ``modules`` are
+    the modules that ``function`` runs: their running statistics are updated only once.
     """
 
     def contexts() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
-        return nullcontext(), statistics_kept(module)
+        return nullcontext(), statistics_kept(*modules)
 
     # torch.compile takes no contexts of Python.
     context_fn = noop_context_fn if torch.compiler.is_compiling() else contexts
@@ -28,9 +28,11 @@ def recompute(module: nn.Module, function: Callable[..., R], *args: Any, **kwarg
 
 
 @contextmanager
-def statistics_kept(module: nn.Module) -> Iterator[None]:
+def statistics_kept(*modules: nn.Module) -> Iterator[None]:
     """Keep the running statistics of batch normalization unchanged."""
-    norms: list[Any] = [m for m in module.modules() if isinstance(m, nn.modules.batchnorm._BatchNorm)]
+    norms: list[Any] = [
+        norm for module in modules for norm in module.modules() if isinstance(norm, nn.modules.batchnorm._BatchNorm)
+    ]
     before = [(norm.momentum, norm.num_batches_tracked) for norm in norms]
     try:
         for norm in norms:

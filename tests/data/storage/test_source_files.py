@@ -15,6 +15,6 @@ def test_content_beyond_the_memory_is_refused(tmp_path: Path, monkeypatch: pytes
     content = bytes(100_000_000)
     path.write_bytes(gzip.compress(content, 1, mtime=0) if name.endswith(".gz") else content)
     assert read_bytes(path) == content
-    monkeypatch.setattr("deepergcn.data.storage.memory._physical_memory", lambda: 100_000_000)
+    monkeypatch.setattr("deepergcn.data.storage.memory.physical_memory", lambda: 100_000_000)
     with pytest.raises(InputError, match=rf"{name}: 0\.\d GB of content or more: needs .* of memory"):
         read_bytes(path)

@@ -266,16 +266,49 @@ def test_categories_are_numbered_once_and_the_graph_is_built_once(monkeypatch: p
     assert built == [1]
 
 
+@pytest.mark.parametrize("segments", [None, (2,), (1, 2), (3,)], ids=str)
 @pytest.mark.parametrize("options", [{}, {"virtual_node": True, "level": "graph"}, {"block": "dense"}], ids=str)
-def test_recomputing_changes_nothing(options: dict[str, Any]) -> None:
+def test_recomputing_changes_nothing(options: dict[str, Any], segments: tuple[int, ...] | None) -> None:
     results = []
     for is_recomputed in (False, True):
-        model = make(checkpoint=is_recomputed, dropout=0.4, learn_beta=True, **options).train()
+        checkpoint = is_recomputed and segments is None
+        model = make(checkpoint=checkpoint, dropout=0.4, learn_beta=True, **options).train()
+        if is_recomputed and segments is not None:
+            model.recompute_segments(segments)
         torch.manual_seed(1)
         out = model(X, EDGES)
         out.square().sum().backward()
         results.append((out, [p.grad for p in model.parameters()], list(model.buffers())))
     assert_close(results[0], results[1], rtol=0, atol=0)
+
+
+def test_segments_keep_less() -> None:
+    """What the layers themselves keep for backward: all of them, the layers after the segments, or none."""
+    kept = []
+    for segments in ((), (2,), (2, 1)):
+        model = make().train()
+        model.recompute_segments(segments)
+        saved: list[int] = []
+
+        def note(t: Tensor, saved: list[int] = saved) -> Tensor:
+            saved.append(t.numel())
+            return t
+
+        with torch.autograd.graph.saved_tensors_hooks(note, lambda t: t):
+            model(X, EDGES)
+        kept.append(len(saved))
+    assert kept[0] > kept[1] > kept[2]
+
+
+@pytest.mark.parametrize("segments", [(0,), (2, 2), (-1,)])
+def test_segments_that_do_not_fit_the_depth_are_refused(segments: tuple[int, ...]) -> None:
+    with pytest.raises(InputError, match="segments: expected lengths of at least 1 that add up to at most 3"):
+        make().recompute_segments(segments)
+
+
+def test_reversible_layers_take_no_segments() -> None:
+    with pytest.raises(InputError, match="segments: expected none with rev blocks"):
+        make(block="rev", norm="layer").recompute_segments((1,))
 
 
 def test_dynamics_of_every_layer() -> None:

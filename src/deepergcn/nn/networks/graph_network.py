@@ -6,7 +6,6 @@ from typing import Literal, NamedTuple, TypedDict
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 from torch_geometric.data import Data
 
 from deepergcn.errors import InputError
@@ -15,10 +14,10 @@ from deepergcn.nn.conv.gen_conv import GENConv
 from deepergcn.nn.encoders.edges import EdgeEncoder, EdgeEncoderSpec, EdgeInput, build_edge_encoder
 from deepergcn.nn.encoders.nodes import NodeEncoderSpec, build_node_encoder
 from deepergcn.nn.links import LinkPredictor
+from deepergcn.nn.networks.run_layers import Surroundings, run_layers
 from deepergcn.nn.norm_relu_dropout import norm_relu_dropout
 from deepergcn.nn.norms import NormName, build_norm
 from deepergcn.nn.pooling import Pooling, check_pooling, pool
-from deepergcn.nn.recompute import recompute
 from deepergcn.nn.reset import reset_children
 from deepergcn.nn.reversible import RevBlock, VirtualNodes, reversible
 from deepergcn.nn.virtual_node import VirtualNode
@@ -120,6 +119,7 @@ class GraphNetwork(nn.Module):
         self.pooling = pooling
         self.dropout = dropout
         self.checkpoint = checkpoint
+        self._segments = (1,) * num_layers if checkpoint else ()
         self.node_encoder = build_node_encoder(node_encoder, hidden_channels)
         self.edge_encoder = build_edge_encoder(edge_encoder, hidden_channels)
         self.groups, self.rebuild = groups, rebuild
@@ -152,9 +152,9 @@ class GraphNetwork(nn.Module):
             )
         conv = make_conv(width * (i + 1) if wiring.block == "dense" else width, width)
         if not wiring.norm:
-            return PlainBlock(conv, relu=wiring.relu, checkpoint=self.checkpoint)
+            return PlainBlock(conv, relu=wiring.relu)
         cls = block_class(wiring.block)
-        return cls(conv, build_norm(norm, width), self.dropout, wiring.relu, self.checkpoint)
+        return cls(conv, build_norm(norm, width), self.dropout, wiring.relu)
 
     def forward(
         self,
@@ -204,6 +204,19 @@ class GraphNetwork(nn.Module):
         if self.level != "graph" or batch is None:
             return h
         return pool(self.pooling, h, batch, num_graphs)
+
+    def recompute_segments(self, segments: Sequence[int]) -> None:
+        """Keep of these segments of consecutive layers, from the first layer on, only their inputs until backward.
+
+        ``checkpoint=True`` makes a segment of every layer; longer ones keep less, and every recomputed layer costs one
+        more forward. The results have the same bits, whatever is recomputed. Reversible layers keep nothing anyway.
+        """
+        depth = len(self._layer_order)
+        if any(length < 1 for length in segments) or sum(segments) > depth:
+            raise InputError(f"segments: expected lengths of at least 1 that add up to at most {depth}, got {segments}")
+        if segments and any(isinstance(layer, RevBlock) for layer in self.layers):
+            raise InputError("segments: expected none with rev blocks, which rebuild their activations in backward")
+        self._segments = tuple(segments)
 
     def shared_graph(self, edge_index: Tensor | Adjacency, num_nodes: int) -> Tensor | Adjacency:
         """The graph in the form that the convolutions share, made once a forward pass."""
@@ -268,31 +281,8 @@ class GraphNetwork(nn.Module):
             if self.virtual_node is not None and v is not None and batch is not None:
                 nodes = VirtualNodes(self.virtual_node, v, batch)
             return reversible(reversibles, h, graph, edge, nodes, rebuild=self.rebuild and _can_rebuild(self.layers))
-        h = layers[0](h, graph, edge)
-        for i, layer in enumerate(layers[1:], start=1):
-            if v is None or batch is None:
-                h = layer(h, graph, edge)
-                continue
-            if self.checkpoint:
-                h, v = recompute(self, self._virtual_layer, i, h, v, graph, edge, batch)
-            else:
-                h, v = self._virtual_layer(i, h, v, graph, edge, batch)
-        return h
-
-    def _virtual_layer(
-        self, i: int, h: Tensor, v: Tensor, graph: Tensor | Adjacency, edge: EdgeInput | None, batch: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """Layer ``i`` with the virtual nodes added to what its convolution hears."""
-        assert self.virtual_node is not None
-        layer = self._blocks()[i]
-        assert isinstance(layer, Block)
-        if not isinstance(layer, ResPlusBlock):
-            v = self.virtual_node(i, v, h, batch)
-            return layer.connect(h + self.virtual_node.to_vertices(v, batch), graph, edge), v
-        heard = norm_relu_dropout(layer.norm, h, 0.0, self.training)
-        v = self.virtual_node(i, v, heard, batch)
-        heard = F.dropout(heard + self.virtual_node.to_vertices(v, batch), self.dropout, self.training)
-        return h + layer.conv(heard, graph, edge), v
+        around = Surroundings(graph, edge, self.virtual_node, batch)
+        return run_layers([layer for layer in layers if isinstance(layer, Block)], h, v, around, self._segments)
 
 
 def _build_head(
