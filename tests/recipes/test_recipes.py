@@ -131,7 +131,7 @@ def test_the_recipes_of_the_paper_see_their_graphs_as_the_paper_does() -> None:
     proteins, arxiv, ppa, molhiv = map(load_recipe, PAPER)
     assert (proteins.training.partitions, proteins.training.batch_size) == (10, 1)
     assert (proteins.training.partitioning, proteins.evaluation.partitions) == ("random", 5)
-    assert (arxiv.training.partitions, arxiv.evaluation.partitions) == (1, 1)
+    assert (arxiv.training.partitions, arxiv.evaluation.partitions) == (1, None)  # the whole graph, where it fits
     assert (ppa.training.batch_size, ppa.evaluation.every) == (32, 5)
     assert (molhiv.training.batch_size, molhiv.evaluation.every) == (32, 1)
     assert arxiv.data.transforms == ("undirected", "self-loops")
@@ -146,7 +146,7 @@ def test_the_recipes_of_the_paper_see_their_graphs_as_the_paper_does() -> None:
 def test_the_later_recipes_see_their_graphs_as_the_authors_do() -> None:
     products, molpcba = map(load_recipe, LATER)
     assert products.data.transforms == ("self-loops",)
-    assert (products.training.partitions, products.training.batch_size, products.evaluation.partitions) == (10, 1, 1)
+    assert (products.training.partitions, products.training.batch_size, products.evaluation.partitions) == (10, 1, None)
     assert products.evaluation.every == products.training.epochs
     assert (molpcba.training.batch_size, molpcba.model.edge_encoder) == (32, "layer")
 

@@ -11,6 +11,7 @@ from deepergcn.cli.commands.embed import embed
 from deepergcn.cli.commands.evaluate import evaluate
 from deepergcn.cli.commands.explain import explain
 from deepergcn.cli.commands.export import export
+from deepergcn.cli.commands.plan import plan
 from deepergcn.cli.commands.predict import predict
 from deepergcn.cli.commands.recipes import recipes
 from deepergcn.cli.commands.report import report
@@ -32,7 +33,8 @@ app = typer.Typer(
     add_completion=False,
 )
 app.add_typer(datasets.app, name="datasets")
-for command in (train, tune, recipes, evaluate, predict, explain, embed, reproduce, report, card, convert, export):
+_COMMANDS = (train, plan, tune, recipes, evaluate, predict, explain, embed, reproduce, report, card, convert, export)
+for command in _COMMANDS:
     app.command()(command)
 
 
@@ -67,7 +69,7 @@ def main() -> None:
             raise
         _fail(
             "there is not enough memory; smaller: training.batch_size, model.hidden_channels; more: "
-            f"training.partitions, evaluation.partitions; or model.checkpoint=true, which keeps less ({error})"
+            f"training.partitions, evaluation.partitions; or training.memory, which recomputes layers ({error})"
         )
 
 

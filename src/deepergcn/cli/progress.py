@@ -16,7 +16,10 @@ from deepergcn.runs.state import Progress
 
 
 class EpochLines(Callback):
-    """Prints a line when a run starts, and a line per epoch."""
+    """Prints what a run takes, a line when it starts, and a line per epoch."""
+
+    def on_plan(self, line: str) -> None:
+        say(line)
 
     def on_train_start(self, run: Run, progress: Progress, steps: int) -> None:
         info, recipe = run.info, run.recipe

@@ -204,7 +204,7 @@ class Predictor:
         section = self.recipe.evaluation
         changes = {
             "batch_size": max(section.batch_size or self.recipe.training.batch_size, _BATCH_SIZE),
-            "partitions": min(section.partitions, dataset.num_nodes),
+            "partitions": section.partitions and min(section.partitions, dataset.num_nodes),
         }
         recipe = self.recipe.model_copy(update={"evaluation": section.model_copy(update=changes)})
         return Evaluation(dataset, recipe, self.info.seed).outputs(forward)

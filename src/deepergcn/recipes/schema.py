@@ -34,6 +34,8 @@ NotNegative = Annotated[float, Field(ge=0)]
 Layers = Annotated[int, Field(ge=1, le=10_000)]
 Channels = Annotated[int, Field(ge=1, le=1 << 16)]
 Factor = Annotated[int, Field(ge=1, le=64)]
+Memory = Annotated[str, Field(pattern=r"^[0-9]{1,6}([.][0-9]{1,3})? ?(MB|GB|TB)$")]
+"""A number of bytes as people write it: ``8GB``, ``1.5 GB``, ``900MB``."""
 Size = Annotated[int, Field(ge=1, le=1 << 24)]
 """Sizes of a network: bounded, since a file that asks for more must not fill the memory."""
 Width = Size | Annotated[tuple[Size, ...], Field(max_length=4096)]
@@ -217,6 +219,8 @@ class TrainingSection(Section):
         drop_edge: the probability that an edge is left out of a step.
         patience: the number of evaluations without a better validation score after which training stops.
         precision: of the computation; the weights are float32 always.
+        memory: the most memory that the process may take, such as ``8GB``: as many layers as needed are computed again
+            in backward, instead of all or none as ``model.checkpoint`` says. The results have the same bits.
         average: the decay of a moving average of the weights, such as 0.999, with which the network is evaluated and
             saved (Izmailov et al., Averaging Weights Leads to Wider Optima, 2018).
         flag_ascents: the number of adversarial perturbations of the node embeddings in a step; 0 is none, 3 is usual
@@ -231,6 +235,7 @@ class TrainingSection(Section):
     drop_edge: Annotated[float, Field(ge=0, lt=1)] = 0.0
     patience: Count | None = None
     precision: Literal["32", "bf16"] = "32"
+    memory: Memory | None = None
     average: Annotated[float, Field(gt=0, lt=1)] | None = None
     flag_ascents: Annotated[int, Field(ge=0, le=100)] = 0
     flag_step: Positive = 0.01
@@ -247,16 +252,18 @@ class EvaluationSection(Section):
     Attributes:
         every: the number of epochs between evaluations; the last epoch is always evaluated.
         batch_size: the number of graphs in a batch; that of training if None.
-        partitions: the number of parts of the graph in a task on nodes; 1 is the full graph.
-        draws: the number of draws of the partitions over which outputs are averaged.
+        partitions: the number of parts of the graph in a task on nodes; 1 is the full graph. Without it the full graph
+            is evaluated layer by layer, and in as few parts as fit where the memory of this machine cannot hold it.
+        draws: the number of draws of the partitions over which outputs are averaged; without it 1, and 10 where the
+            number of partitions was chosen by the memory.
         train: whether to score graphs or links of the train part too.
         smoothing: the number of evaluations over whose validation scores the mean is taken to choose the best epoch.
     """
 
     every: Count = 1
     batch_size: Count | None = None
-    partitions: Count = 1
-    draws: Count = 1
+    partitions: Count | None = None
+    draws: Count | None = None
     train: bool = False
     smoothing: Count = 1
 

@@ -13,6 +13,9 @@ class Callback:
     Callbacks are called in the first process only, in the order in which they were given.
     """
 
+    def on_plan(self, line: str) -> None:
+        """Called before there is a run directory, with a line that says what the run takes, or how it is shared."""
+
     def on_train_start(self, run: Run, progress: Progress, steps: int) -> None:
         """Called before the first step; ``steps`` is the number of steps per epoch."""
 
@@ -31,6 +34,10 @@ class Callbacks(Callback):
 
     def __init__(self, callbacks: Sequence[Callback] = ()) -> None:
         self.callbacks = tuple(callbacks)
+
+    def on_plan(self, line: str) -> None:
+        for callback in self.callbacks:
+            callback.on_plan(line)
 
     def on_train_start(self, run: Run, progress: Progress, steps: int) -> None:
         for callback in self.callbacks:

@@ -70,7 +70,7 @@ def _fitted(recipe: Recipe, source: str) -> tuple[tuple[str, ...], tuple[str, ..
         ("training.partitions", training.partitions, NODES_IN_STEP),
         ("evaluation.partitions", evaluation.partitions, 2 * NODES_IN_STEP),
     ):
-        parts = 1 if graphs else min(before, math.ceil(dataset.num_nodes / nodes))
+        parts = None if before is None else 1 if graphs else min(before, math.ceil(dataset.num_nodes / nodes))
         if parts != before:
             changes[key] = parts
             told.append(f"{key} {parts} instead of {before} ({dataset.num_nodes:,} nodes)")

@@ -5,7 +5,8 @@ import multiprocessing
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -48,6 +49,33 @@ def make_fabric(devices: int, precision: str) -> Fabric:
         strategy=strategy,
         precision="bf16-mixed" if precision == "bf16" else "32-true",
     )
+
+
+def threads_of_each(processes: int) -> int:
+    """The threads of each process on this machine: together as many as one has, unless OMP_NUM_THREADS says more."""
+    threads = torch.get_num_threads()
+    return threads if "OMP_NUM_THREADS" in os.environ else max(threads // processes, 1)
+
+
+@contextmanager
+def with_threads(threads: int | None) -> Iterator[None]:
+    """Compute with this number of threads; None leaves it as it is."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def from_first(numbers: tuple[int, ...]) -> tuple[int, ...]:
+    """The numbers of the first process, in every process; the others wait for them."""
+    count = torch.tensor(len(numbers))
+    torch.distributed.broadcast(count, 0)
+    told = torch.zeros(int(count), dtype=torch.int64)
+    told[: len(numbers)] = torch.tensor(numbers, dtype=torch.int64)
+    torch.distributed.broadcast(told, 0)
+    return tuple(told.tolist())
 
 
 def launch(fabric: Fabric, function: Callable[..., Any], *args: Any) -> Any:

@@ -13,6 +13,7 @@ from deepergcn.data.dataset import PARTS, Dataset
 from deepergcn.data.seeds import derive
 from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.state import Scores
+from deepergcn.training.cost.sizes import evaluation_partitions
 from deepergcn.training.losses import LossFunction, present_labels
 
 Forward = Callable[..., Tensor]
@@ -42,7 +43,10 @@ class Evaluation:
     ) -> None:
         self.dataset, self.parts, self.rank, self.world = dataset, parts, rank, world
         batch_size = recipe.evaluation.batch_size or recipe.training.batch_size
-        partitions = recipe.evaluation.partitions
+        chosen = torch.tensor(evaluation_partitions(dataset, recipe))
+        if world > 1:  # the memory that is left may differ from process to process
+            torch.distributed.broadcast(chosen, 0)
+        partitions, self.draws = chosen.tolist()
         self.source = batch_source(
             dataset,
             seed=derive(seed, "evaluation"),
@@ -50,7 +54,6 @@ class Evaluation:
             batch_size=batch_size if dataset.task.level == "graph" else 1,
             partitions=partitions,
         )
-        self.draws = recipe.evaluation.draws if dataset.task.level == "node" and partitions > 1 else 1
 
     def outputs(self, forward: Forward, device: torch.device | None = None) -> Tensor:
         """The outputs of ``forward`` for every item of the dataset, [items, outputs], averaged over draws.

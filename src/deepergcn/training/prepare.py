@@ -11,6 +11,7 @@ from deepergcn.data.provenance import skipped_rows
 from deepergcn.errors import InputError
 from deepergcn.recipes.load import validate
 from deepergcn.recipes.schema import Recipe
+from deepergcn.runs.callbacks import Callback
 from deepergcn.runs.dataset import LoadedData, absolute, load_data
 from deepergcn.runs.environment import environment, versions, warn_of_changes
 from deepergcn.runs.log import RunLog
@@ -18,6 +19,7 @@ from deepergcn.runs.network import build_model, count_parameters, dataset_inputs
 from deepergcn.runs.run import FORMAT, Run, RunInfo
 from deepergcn.runs.state import resume_state
 from deepergcn.training.average import weight_average
+from deepergcn.training.cost.refuse import foresee
 from deepergcn.training.optimizer import make_optimizer
 from deepergcn.training.steps import check_steps
 
@@ -53,7 +55,8 @@ def plan_resume(
 
     Args:
         folder: the run directory.
-        asked: the recipe to resume with, where one is given; it may differ from the run's in its epochs alone.
+        asked: the recipe to resume with, where one is given; it may differ from the run's in its epochs and in the
+            memory that it may take alone.
         epochs: the number of epochs; those of the run if None.
         seed: the seed, where one is given; it must be that of the run.
         loaded: the dataset, where it has been read already.
@@ -64,26 +67,43 @@ def plan_resume(
     values = run.recipe.model_dump(mode="json")
     old, new = _flat(values), {} if asked is None else _flat(_with_absolute_paths(asked).model_dump(mode="json"))
     for key in new and [*old, *new]:
-        if old.get(key) != new.get(key) and key != "training.epochs":
+        if old.get(key) != new.get(key) and key not in ("training.epochs", "training.memory"):
             raise InputError(
                 f"{folder}: was started with {key} {old.get(key)} and cannot be resumed with {new.get(key)}; "
                 "leave out the recipe and --set to resume with those of the run"
             )
+    if asked is not None:
+        values["training"]["memory"] = asked.training.memory
     if epochs is not None:
         values["training"]["epochs"] = epochs
     return Plan(folder, validate(values, str(folder / "recipe.yaml")), run.info.seed, run, loaded)
 
 
-def prepare(plan: Plan, processes: int = 1) -> Dataset:
-    """Make the run directory ready to train in this number of processes; returns its dataset."""
+@dataclass(frozen=True)
+class Prepared:
+    """A run that is ready to train.
+
+    Attributes:
+        dataset: its dataset.
+        segments: the segments of layers that it recomputes in backward.
+    """
+
+    dataset: Dataset
+    segments: tuple[int, ...]
+
+
+def prepare(plan: Plan, processes: int = 1, callback: Callback | None = None) -> Prepared:
+    """Make the run directory ready to train in this number of processes."""
+    callback = callback or Callback()
     if plan.resumed is not None:
-        return _resume(plan, plan.resumed, processes)
+        return _resume(plan, plan.resumed, processes, callback)
     if (plan.folder / "run.json").exists():
         raise InputError(f"{plan.folder}: holds a run already; resume it with --resume, or choose another --out")
     recipe = plan.recipe
     dataset = load_data(recipe, plan.loaded)
     inputs = dataset_inputs(dataset)
     check_steps(dataset, recipe.training, processes)
+    segments = foresee(recipe, dataset, processes, callback)
     info = RunInfo(
         format=FORMAT,
         seed=plan.seed,
@@ -99,10 +119,10 @@ def prepare(plan: Plan, processes: int = 1) -> Dataset:
     if skipped := skipped_rows(dataset.provenance):
         write_skipped(skipped, plan.folder / "skipped.csv")
     Run.create(plan.folder, recipe, info)
-    return dataset
+    return Prepared(dataset, segments)
 
 
-def _resume(plan: Plan, run: Run, processes: int) -> Dataset:
+def _resume(plan: Plan, run: Run, processes: int, callback: Callback) -> Prepared:
     recipe = plan.recipe
     done = len(run.metrics()) if (plan.folder / "metrics.csv").exists() else 0
     if recipe.training.epochs < done:
@@ -113,10 +133,11 @@ def _resume(plan: Plan, run: Run, processes: int) -> Dataset:
     check_steps(dataset, recipe.training, processes)
     present = environment(processes)
     warn_of_changes(str(plan.folder), run.info.environment, run.info.versions, present, training=True)
+    segments = foresee(recipe, dataset, processes, callback)
     if recipe != run.recipe:
         _check_state(plan.folder, recipe, run.info)
         Run.create(plan.folder, recipe, run.info)
-    return dataset
+    return Prepared(dataset, segments)
 
 
 def _check_state(folder: Path, recipe: Recipe, info: RunInfo) -> None:

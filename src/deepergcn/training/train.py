@@ -22,11 +22,20 @@ from deepergcn.runs.network import build_model
 from deepergcn.runs.run import Run, Summary
 from deepergcn.runs.sample import write_sample
 from deepergcn.training.batch_norm import synchronize
-from deepergcn.training.distributed import launch, make_fabric, under_torchrun
+from deepergcn.training.cost.estimate import CAREFUL, Cost, estimate
+from deepergcn.training.distributed import (
+    from_first,
+    launch,
+    make_fabric,
+    threads_of_each,
+    under_torchrun,
+    with_threads,
+)
 from deepergcn.training.loop import Loop
 from deepergcn.training.prepare import Plan, plan_resume, plan_run, prepare
 from deepergcn.training.seeds import seed_torch
 from deepergcn.training.signals import Interrupted, Signals
+from deepergcn.training.steps import check_steps
 
 DEFAULT = "solubility"
 """The recipe that is trained where none is named."""
@@ -88,35 +97,64 @@ def train(
             result = launch(fabric, _work_of_torchrun, plan, callback)
         else:
             held.enter_context(locked(folder))
-            dataset = prepare(plan, devices)
+            threads = threads_of_each(devices)
+            held.enter_context(with_threads(threads))
+            if devices > 1:
+                callback.on_plan(
+                    f"{devices} processes, each with {threads} of the threads (OMP_NUM_THREADS changes it)"
+                )
+            ready = prepare(plan, devices, callback)
             if devices > 1:
                 held.enter_context(Signals().watched())
-            result = launch(fabric, _work, folder, dataset if devices == 1 else None, callback)
+            dataset = ready.dataset if devices == 1 else None
+            result = launch(fabric, _work, folder, dataset, callback, ready.segments, threads)
     if isinstance(result, Interrupted):
         raise result
     return Run.open(folder)
 
 
+def plan_cost(
+    recipe: str | Path | None = None,
+    *,
+    data: str | Path | None = None,
+    settings: Sequence[str] = (),
+    devices: int = 1,
+) -> Cost:
+    """What :func:`train` with the same arguments would take, measured in a few seconds; nothing is written."""
+    resolved = load_recipe(recipe or DEFAULT, (*_source(data), *settings))
+    dataset = load_data(resolved)
+    check_steps(dataset, resolved.training, devices)
+    with with_threads(threads_of_each(devices)):
+        return estimate(resolved, dataset, devices, CAREFUL)
+
+
 def _work_of_torchrun(fabric: Fabric, plan: Plan, callback: Callback) -> Summary | Interrupted:
     """The work of one process that torchrun has started; the first prepares the run directory for all."""
     if not fabric.is_global_zero:
-        fabric.barrier()
-        return _work(fabric, plan.folder, None, callback)
+        return _work(fabric, plan.folder, None, callback, from_first(()))
     with locked(plan.folder):
-        dataset = prepare(plan, fabric.world_size)
-        fabric.barrier()
-        return _work(fabric, plan.folder, dataset, callback)
+        ready = prepare(plan, fabric.world_size, callback)
+        return _work(fabric, plan.folder, ready.dataset, callback, from_first(ready.segments))
 
 
-def _work(fabric: Fabric, folder: Path, dataset: Dataset | None, callback: Callback) -> Summary | Interrupted:
+def _work(
+    fabric: Fabric,
+    folder: Path,
+    dataset: Dataset | None,
+    callback: Callback,
+    segments: tuple[int, ...],
+    threads: int | None = None,
+) -> Summary | Interrupted:
     """The work of one process: train, and in the first write down how the run ended."""
     callback = callback if fabric.is_global_zero else Callback()
-    with Signals().watched() as signals:
+    with Signals().watched() as signals, with_threads(threads):
         try:
             run = Run.open(folder)
             dataset = load_data(run.recipe) if dataset is None else dataset
             seed_torch(run.info.seed, "weights")
             model = build_model(run.recipe, run.info.inputs)
+            if segments:
+                model.recompute_segments(segments)
             if fabric.world_size > 1:
                 synchronize(model)
             summary = Loop(fabric, run, dataset, model, callback, signals).fit()

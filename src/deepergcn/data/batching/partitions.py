@@ -1,6 +1,7 @@
 """One large graph in parts: a part of its nodes and the edges between them in each step."""
 
 from collections.abc import Iterator, Sequence
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -111,21 +112,27 @@ class ClusterPartitions(Partitions):
         return order
 
 
+_WHOLE: WeakKeyDictionary[Dataset, GraphBatch] = WeakKeyDictionary()
+"""The whole graphs of the datasets in use: training and evaluation share one, with its edges in both directions."""
+
+
 class WholeGraph(BatchSource):
-    """The whole graph in one batch, the same in every epoch, with the dataset's own ``Adjacency``."""
+    """The whole graph in one batch, the same in every epoch and for all that take it of the same dataset."""
 
     def __init__(self, dataset: Dataset) -> None:
         super().__init__(dataset, batch_size=1, seed=0, rank=0, world_size=1)
         _check(dataset)
-        graph = dataset.graph(0)
-        self.batch = build_batch(
-            dataset,
-            graph.edge_index,
-            graph.edge_attr,
-            x=graph.x,
-            node=torch.arange(dataset.num_nodes),
-            adjacency=dataset.adjacency(),
-        )
+        if dataset not in _WHOLE:
+            graph = dataset.graph(0)
+            _WHOLE[dataset] = build_batch(
+                dataset,
+                graph.edge_index,
+                graph.edge_attr,
+                x=graph.x,
+                node=torch.arange(dataset.num_nodes),
+                adjacency=dataset.adjacency(),
+            )
+        self.batch = _WHOLE[dataset]
 
     @property
     def num_units(self) -> int:

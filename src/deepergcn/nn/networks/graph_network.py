@@ -45,7 +45,8 @@ class FrameOptions(TypedDict, total=False):
 class GraphNetwork(nn.Module):
     """Node encoder, ``num_layers`` convolutions in blocks, and a head; DeeperGCN and all it is compared with.
 
-    A class whose layers leave no place for a virtual node has ``VIRTUAL_NODE = False``.
+    A class whose layers leave no place for a virtual node has ``VIRTUAL_NODE = False``; one that runs them in a loop of
+    its own has ``SEGMENTS = False``.
 
     Args:
         make_conv: makes the convolution of a layer from the widths of its input and output.
@@ -71,6 +72,7 @@ class GraphNetwork(nn.Module):
     """
 
     VIRTUAL_NODE = True
+    SEGMENTS = True
 
     def __init__(
         self,
@@ -151,10 +153,11 @@ class GraphNetwork(nn.Module):
                 [ResPlusBlock(make_conv(part, part), build_norm(norm, part), self.dropout) for _ in range(self.groups)]
             )
         conv = make_conv(width * (i + 1) if wiring.block == "dense" else width, width)
+        recomputed = self.checkpoint and not self.SEGMENTS
         if not wiring.norm:
-            return PlainBlock(conv, relu=wiring.relu)
+            return PlainBlock(conv, relu=wiring.relu, checkpoint=recomputed)
         cls = block_class(wiring.block)
-        return cls(conv, build_norm(norm, width), self.dropout, wiring.relu)
+        return cls(conv, build_norm(norm, width), self.dropout, wiring.relu, recomputed)
 
     def forward(
         self,
@@ -214,6 +217,8 @@ class GraphNetwork(nn.Module):
         depth = len(self._layer_order)
         if any(length < 1 for length in segments) or sum(segments) > depth:
             raise InputError(f"segments: expected lengths of at least 1 that add up to at most {depth}, got {segments}")
+        if not self.SEGMENTS:
+            raise InputError(f"segments: {type(self).__name__} recomputes all of its layers, by checkpoint, or none")
         if segments and any(isinstance(layer, RevBlock) for layer in self.layers):
             raise InputError("segments: expected none with rev blocks, which rebuild their activations in backward")
         self._segments = tuple(segments)

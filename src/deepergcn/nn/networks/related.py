@@ -36,7 +36,7 @@ class GAT(Baseline):
 class JKNet(GCN):
     """JK-Net (Xu et al. 2018): GCN whose last features are the maximum over those of all layers, by channel."""
 
-    VIRTUAL_NODE = False
+    VIRTUAL_NODE = SEGMENTS = False
 
     def _through_layers(
         self, h: Tensor, graph: Tensor | Adjacency, edge: EdgeInput | None, batch: Tensor | None, num_graphs: int
@@ -53,7 +53,7 @@ class InitialResidual(Baseline):
     """A network in which every layer also hears h_0 = ReLU(encoder(x)), a share ``ALPHA`` of it; no edge features."""
 
     ALPHA = 0.1
-    VIRTUAL_NODE = False
+    VIRTUAL_NODE = SEGMENTS = False
 
     @classmethod
     def make_conv(cls, in_channels: int, out_channels: int, has_edges: bool) -> nn.Module:

@@ -1,0 +1,27 @@
+"""Before a run: say what it takes, and refuse it where it cannot fit."""
+
+import torch
+
+from deepergcn.data.dataset import Dataset
+from deepergcn.errors import InputError
+from deepergcn.recipes.schema import Recipe
+from deepergcn.runs.callbacks import Callback
+from deepergcn.training.cost.estimate import estimate, is_small
+
+
+def foresee(recipe: Recipe, dataset: Dataset, processes: int, callback: Callback) -> tuple[int, ...]:
+    """The segments of layers that the run recomputes; ``callback.on_plan`` is told what it takes.
+
+    A run that ends within seconds is not probed. An error says what to change where the memory does not suffice.
+    """
+    if torch.cuda.is_available():
+        if recipe.training.memory is not None:
+            raise InputError("training.memory: is measured on a CPU; expected model.checkpoint=true on a GPU")
+        return ()
+    if recipe.training.memory is None and is_small(recipe, dataset):
+        return ()
+    cost = estimate(recipe, dataset, processes)
+    if not cost.fits:
+        raise InputError(f"{cost.line()}; it does not fit: expected {cost.advice()}")
+    callback.on_plan(cost.line())
+    return cost.segments
