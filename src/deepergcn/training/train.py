@@ -121,7 +121,7 @@ def plan_cost(
     devices: int = 1,
 ) -> Cost:
     """What :func:`train` with the same arguments would take, measured in a few seconds; nothing is written."""
-    resolved = load_recipe(recipe or DEFAULT, (*_source(data), *settings))
+    resolved = load_recipe(recipe or DEFAULT, (*source_setting(data), *settings))
     dataset = load_data(resolved)
     check_steps(dataset, resolved.training, devices)
     with with_threads(threads_of_each(devices)):
