@@ -94,9 +94,10 @@ def is_small(recipe: Recipe, dataset: Dataset) -> bool:
     model, training = recipe.model, recipe.training
     size = whole_graph(dataset)
     parts = training.partitions if dataset.task.level == "node" else 1
-    steps = parts if dataset.task.level == "node" else len(dataset.split["train"]) / training.batch_size
-    pairs = model.hidden_channels * (size.edges / parts + size.nodes * model.hidden_channels / 10)
-    seconds = training.epochs * model.num_layers * (2e-8 * pairs + 1e-3 * max(steps, 1))
+    steps = parts if dataset.task.level == "node" else math.ceil(len(dataset.split["train"]) / training.batch_size)
+    passes = steps if dataset.task.level == "link" else 1  # every step on links sees the whole graph
+    pairs = passes * model.hidden_channels * (size.edges / parts + size.nodes * model.hidden_channels / 10)
+    seconds = training.epochs * model.num_layers * (2e-8 * pairs + 1e-3 * steps)
     return seconds < _SMALL_SECONDS and _rough_memory(recipe, dataset) < _SMALL_SHARE * available_memory()
 
 
@@ -106,8 +107,9 @@ def _rough_memory(recipe: Recipe, dataset: Dataset) -> float:
     if dataset.task.level == "graph":
         size = Batch(*(-(-n * recipe.training.batch_size // len(dataset)) for n in size))
         return _FLOATS_KEPT * 4.0 * size.nodes * recipe.model.hidden_channels * recipe.model.num_layers
-    part = size.part(recipe.training.partitions)
-    seen = size.part(recipe.evaluation.partitions or 1)
+    nodes = dataset.task.level == "node"
+    part = size.part(recipe.training.partitions if nodes else 1)
+    seen = size.part((recipe.evaluation.partitions or 1) if nodes else 1)
     kept = _FLOATS_KEPT * 4.0 * part.nodes * recipe.model.hidden_channels * min(recipe.model.num_layers, SHALLOW)
     known = recipe.evaluation.partitions is not None
     return max(graph_bytes(dataset, part) + kept, inference_bytes(dataset, recipe, seen) if known else 0)

@@ -27,7 +27,7 @@ from deepergcn.training.steps import labelled, training_batches
 SHALLOW = 2
 """The layers of the first network that is measured."""
 
-_GRAPH_STEPS = 3  # batches of graphs differ in size: several of them are timed
+_STEPS = 3  # batches of graphs differ in size: several of them are timed
 _STATE = Progress()
 T = TypeVar("T")
 
@@ -74,9 +74,9 @@ class Probe:
 
     def __init__(self, recipe: Recipe, dataset: Dataset, seed: int = 0, processes: int = 1) -> None:
         self.recipe, self.dataset, self.inputs = recipe, dataset, dataset_inputs(dataset)
-        source = training_batches(dataset, recipe.training, seed, 0, processes)
+        source = training_batches(dataset, recipe.training, seed, 0, processes, recipe.links)
         self.steps = len(source)
-        steps, wanted = source.steps(1), _GRAPH_STEPS if dataset.task.level == "graph" else 2
+        steps, wanted = source.steps(1), 2 if dataset.task.level == "node" else _STEPS
         self.first_draw, first = _timed(lambda: next(steps))
         self.batches, draws = [first], []
         while len(self.batches) < min(wanted, self.steps):
