@@ -9,6 +9,7 @@ import torch
 
 from deepergcn.categories import ATOM_SIZES_2020
 from deepergcn.nn.conv.gen_conv import GENConv, GENConvOptions
+from deepergcn.nn.links import LinkPredictor
 from deepergcn.nn.networks.graph_network import FrameOptions, GraphNetwork
 from deepergcn.nn.networks.paper import num_parameters
 from deepergcn.nn.networks.registry import NETWORKS
@@ -19,6 +20,7 @@ from deepergcn.runs.network import build_model, count_parameters
 
 PAPER = ("ogbn-proteins", "ogbn-arxiv", "ogbg-ppa", "ogbg-molhiv")
 LATER = ("ogbn-products", "ogbg-molpcba")
+LINKS = "ogbl-collab"
 PARAMETERS = {
     "ogbn-proteins": 2_374_568,
     "ogbn-arxiv": 491_176,
@@ -72,6 +74,7 @@ def test_the_recipes_are_those_of_the_paper_and_more() -> None:
         "minesweeper",
         *OWN,
         *LATER,
+        LINKS,
     }
     assert set(recipe_names()) == {*PAPER, *(f"{name}-head" for name in PAPER), *more}
 
@@ -179,3 +182,16 @@ def test_the_keys_of_a_model_are_the_options_of_the_modules() -> None:
     assert frame == set(FrameOptions.__annotations__)
     keys = set(ModelSection.model_fields) - {"network", *shape, "block"}
     assert keys == (conv | frame) - {"level"}
+
+
+def test_ogbl_collab_has_the_parameters_of_the_board_and_the_link_predictors() -> None:
+    recipe = load_recipe(LINKS)
+    model = build_model(recipe, inputs_of(recipe))
+    assert isinstance(model.head, LinkPredictor)
+    assert num_parameters(model.head) == 33_153 == 2 * (128 * 128 + 128) + 128 + 1
+    assert num_parameters(model) == 117_383 + 33_153
+    assert model.node_encoder is None
+    settings = recipe.model
+    assert (settings.network, settings.num_layers, settings.hidden_channels) == ("DyResGEN", 7, 128)
+    assert (settings.norm, settings.dropout, recipe.optimizer.lr, recipe.training.epochs) == ("batch", 0.0, 0.001, 400)
+    assert recipe.training.batch_size == 64 * 1024

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from deepergcn.data.ogb.known import KNOWN
+from deepergcn.data.ogb.known import KNOWN, Known
 from deepergcn.data.storage.folders import data_root
 from deepergcn.errors import InputError
 from deepergcn.user_cache import expand
@@ -25,6 +25,7 @@ NOT_DESCRIBED = ("root", "skipped_file", "workers", "progress")
 _TABLES = (".csv", ".csv.gz", ".parquet")
 _TABLE_LOADER = "deepergcn.data.tables.read:read_tables"
 _LINK_LOADER = "deepergcn.data.links.read:read_links"
+_OGB, _OGB_LINKS = "deepergcn.data.ogb.layout:load_known", "deepergcn.data.ogb.links:load_known_links"
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,10 @@ class Format:
     loader: str
 
 
+def _has_links(known: Known) -> bool:
+    return known.settings.task is not None and known.settings.task.level == "link"
+
+
 SOURCES: dict[str, Source] = {
     source.name: source
     for source in (
@@ -65,17 +70,27 @@ SOURCES: dict[str, Source] = {
             "deepergcn.data.synthetic.load:load_synthetic_ppa",
         ),
         *(
-            Source(known.name, known.summary, "deepergcn.data.ogb.layout:load_known", (known.name,))
+            Source(known.name, known.summary, _OGB_LINKS if _has_links(known) else _OGB, (known.name,))
             for known in KNOWN.values()
         ),
     )
 }
 
+
+def _is_link_layout(path: Path) -> bool:
+    return any(path.glob("split/*/train.pt"))
+
+
 FORMATS: tuple[Format, ...] = (
     Format(
         "a folder in OGB's layout (raw/ and split/)",
-        lambda path: (path / "raw").is_dir(),
+        lambda path: (path / "raw").is_dir() and not _is_link_layout(path),
         "deepergcn.data.ogb.layout:load_layout",
+    ),
+    Format(
+        "a folder of links in OGB's layout (raw/ and split/ with .pt files)",
+        lambda path: (path / "raw").is_dir() and _is_link_layout(path),
+        "deepergcn.data.ogb.links:load_link_layout",
     ),
     Format(
         "a folder with nodes and edges (nodes.csv and edges.csv)",

@@ -21,9 +21,10 @@ def test_the_datasets_of_the_paper_and_of_its_authors() -> None:
         "ogbg-molhiv": ("graph", "binary", 1, "rocauc"),
         "ogbn-products": ("node", "multi-class", 47, "accuracy"),
         "ogbg-molpcba": ("graph", "multi-label", 128, "ap"),
+        "ogbl-collab": ("link", "binary", 1, "hits@50"),
     }
     splits = [known.settings.split for known in KNOWN.values()]
-    assert splits == ["species", "time", "species", "scaffold", "sales_ranking", "scaffold"]
+    assert splits == ["species", "time", "species", "scaffold", "sales_ranking", "scaffold", "time"]
     assert [name for name, known in KNOWN.items() if not known.settings.symmetric] == ["ogbn-arxiv"]
 
 

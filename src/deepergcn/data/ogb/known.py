@@ -123,5 +123,11 @@ KNOWN: dict[str, Known] = {
                 edge_categories=BOND_SIZES,
             ),
         ),
+        Known(
+            name="ogbl-collab",
+            summary="235,868 authors, 1,285,465 collaborations by year; who will work together next",
+            url=f"{OGB}/linkproppred/collab.zip",
+            settings=Settings(task=Task("link", "binary", 1, "hits@50"), split="time"),
+        ),
     )
 }

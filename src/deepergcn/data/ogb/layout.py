@@ -26,8 +26,8 @@ from deepergcn.data.task import Level, Task
 from deepergcn.errors import InputError
 
 _SUFFIXES = (".csv.gz", ".csv")
-_MOST_NODES = (1 << 31) - 1  # edges hold node numbers as int32
-_MOST_EDGES = 1 << 40
+MOST_NODES = (1 << 31) - 1  # edges hold node numbers as int32
+MOST_EDGES = 1 << 40
 
 
 def load_known(name: str, *, root: Path) -> Dataset:
@@ -54,7 +54,7 @@ def load_layout(
     name of one of its datasets, else from the defaults of :class:`Settings`.
     """
     folder = path.resolve()
-    description = _describe(folder)
+    description = describe(folder)
     given = {
         "task": task,
         "symmetric": symmetric,
@@ -73,9 +73,9 @@ def load_layout(
 def read_layout(folder: Path, description: Description, digest: str) -> Dataset:
     """Read all files of the folder and check every number."""
     settings = description.settings
-    num_nodes = _counts(_table(folder, "raw/num-node-list"), least=1, most=_MOST_NODES)
-    edge_list = _table(folder, "raw/num-edge-list")
-    num_edges = _counts(edge_list, least=0, most=_MOST_EDGES, graphs=len(num_nodes))
+    num_nodes = read_counts(need_table(folder, "raw/num-node-list"), least=1, most=MOST_NODES)
+    edge_list = need_table(folder, "raw/num-edge-list")
+    num_edges = read_counts(edge_list, least=0, most=MOST_EDGES, graphs=len(num_nodes))
     edge_count = int(num_edges.sum())
     nodes = (int(num_nodes.sum()), "the sum of num-node-list")
     edges = (edge_count, "the sum of num-edge-list")
@@ -90,18 +90,18 @@ def read_layout(folder: Path, description: Description, digest: str) -> Dataset:
     return Dataset(
         name=description.name,
         task=task,
-        node_ptr=_pointers(num_nodes),
-        edge_ptr=_pointers(num_edges),
-        edge_index=_edges(_table(folder, "raw/edge"), edges, num_nodes, num_edges),
+        node_ptr=pointers(num_nodes),
+        edge_ptr=pointers(num_edges),
+        edge_index=read_edges(need_table(folder, "raw/edge"), edges, num_nodes, num_edges),
         symmetric=settings.symmetric,
-        x=_features(find_table(folder, "raw/node-feat"), nodes, settings.x_categories),
+        x=read_features(find_table(folder, "raw/node-feat"), nodes, settings.x_categories),
         x_categories=settings.x_categories,
-        edge_attr=_features(
+        edge_attr=read_features(
             find_table(folder, "raw/edge-feat"), edges, settings.edge_categories, description.edge_features
         ),
         edge_categories=settings.edge_categories,
         y=targets(values, task, labels_path),
-        split=_split(_split_folder(folder, settings.split), items[0], level),
+        split=_split(split_folder(folder, settings.split), items[0], level),
         node_extra={
             name: _extra(path, nodes, description.node_extra.get(name)) for name, path in _extras(folder).items()
         },
@@ -116,7 +116,7 @@ def find_table(folder: Path, name: str) -> Path | None:
     return next((p for suffix in _SUFFIXES if (p := folder / f"{name}{suffix}").is_file()), None)
 
 
-def _describe(folder: Path) -> Description:
+def describe(folder: Path) -> Description:
     if (folder / DESCRIPTION).is_file():
         return read_description(folder / DESCRIPTION)
     for known in KNOWN.values():
@@ -125,7 +125,7 @@ def _describe(folder: Path) -> Description:
     return Description(name=folder.name, settings=Settings())
 
 
-def _table(folder: Path, name: str) -> Path:
+def need_table(folder: Path, name: str) -> Path:
     found = find_table(folder, name)
     if found is None:
         raise InputError(f"{folder}: has no {name}.csv.gz, which OGB's layout needs")
@@ -134,15 +134,15 @@ def _table(folder: Path, name: str) -> Path:
 
 def _files(folder: Path, settings: Settings) -> list[Path]:
     """All files of the dataset."""
-    needed = [_table(folder, f"raw/{name}") for name in ("num-node-list", "num-edge-list", "edge")]
+    needed = [need_table(folder, f"raw/{name}") for name in ("num-node-list", "num-edge-list", "edge")]
     optional = [find_table(folder, f"raw/{name}") for name in ("node-feat", "edge-feat")]
     description = folder / DESCRIPTION
-    split = _split_folder(folder, settings.split)
+    split = split_folder(folder, settings.split)
     return [
         *needed,
         *(path for path in optional if path is not None),
         _labels(folder)[1],
-        *(_table(split, part) for part in PARTS),
+        *(need_table(split, part) for part in PARTS),
         *_extras(folder).values(),
         *([description] if description.is_file() else []),
     ]
@@ -159,7 +159,7 @@ def _labels(folder: Path) -> tuple[Level, Path]:
     return found[0]
 
 
-def _split_folder(folder: Path, kind: str | None) -> Path:
+def split_folder(folder: Path, kind: str | None) -> Path:
     kinds = sorted(path.name for path in folder.glob("split/*") if path.is_dir())
     if kind is None and len(kinds) == 1:
         kind = kinds[0]
@@ -181,7 +181,7 @@ def _extras(folder: Path) -> dict[str, Path]:
     return extras
 
 
-def _counts(path: Path, *, least: int, most: int, graphs: int | None = None) -> Numbers:
+def read_counts(path: Path, *, least: int, most: int, graphs: int | None = None) -> Numbers:
     counts = read_numbers(path, np.int64, rows=graphs, why="one for each row of num-node-list", columns=1)[:, 0]
     wrong = np.flatnonzero(counts < least)
     if len(wrong):
@@ -193,11 +193,11 @@ def _counts(path: Path, *, least: int, most: int, graphs: int | None = None) -> 
     return counts
 
 
-def _pointers(counts: Numbers) -> Tensor:
+def pointers(counts: Numbers) -> Tensor:
     return torch.from_numpy(np.concatenate(([0], np.cumsum(counts))))
 
 
-def _edges(path: Path, rows: tuple[int, str], num_nodes: Numbers, num_edges: Numbers) -> Tensor:
+def read_edges(path: Path, rows: tuple[int, str], num_nodes: Numbers, num_edges: Numbers) -> Tensor:
     edges = read_numbers(path, np.int32, rows=rows[0], why=rows[1], columns=2)
     limits = num_nodes.astype(np.int32)
     limit = limits[0] if len(limits) == 1 else np.repeat(limits, num_edges)[:, None]
@@ -211,7 +211,7 @@ def _edges(path: Path, rows: tuple[int, str], num_nodes: Numbers, num_edges: Num
     return torch.from_numpy(np.ascontiguousarray(edges.T))
 
 
-def _features(
+def read_features(
     path: Path | None, rows: tuple[int, str], categories: tuple[int, ...] | None, columns: int | None = None
 ) -> Tensor | None:
     if path is None:
@@ -242,7 +242,7 @@ def _split(folder: Path, items: int, level: Level) -> dict[str, Tensor]:
     owner = np.full(items, -1, dtype=np.int8)
     split = {}
     for number, part in enumerate(PARTS):
-        path = _table(folder, part)
+        path = need_table(folder, part)
         index = read_numbers(path, np.int64, columns=1)[:, 0]
         wrong = np.flatnonzero((index < 0) | (index >= items))
         if len(wrong):

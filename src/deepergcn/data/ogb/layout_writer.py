@@ -17,6 +17,8 @@ _SPLIT = "given"
 
 def write_layout(dataset: Dataset, folder: Path) -> None:
     """Write the dataset to a new folder, atomically."""
+    if dataset.task.level == "link":
+        raise InputError(f"{dataset.name}: has links, which are read from OGB's layout and not written in it")
     for part in PARTS:
         if not len(dataset.split[part]):
             raise InputError(f"{dataset.name}: the split {part!r} is empty, which OGB's layout cannot hold")
