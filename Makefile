@@ -69,7 +69,7 @@ lock: ## write requirements.lock: what constraints.txt brings into a fresh envir
 	rm -rf $(LOCK_VENV)
 	$(PYTHON) -m venv $(LOCK_VENV)
 	$(LOCK_VENV)/bin/python -m pip install --quiet --constraint constraints.txt torch
-	$(LOCK_VENV)/bin/python -m pip install --quiet --constraint constraints.txt '.[dev]'
+	$(LOCK_VENV)/bin/python -m pip install --quiet --constraint constraints.txt '.[dev,docs]'
 	$(LOCK_VENV)/bin/python -m pip list --format freeze | sed -E '/^(deepergcn|pip)==/d; s/[+].*//' > $(LOCK_VENV)/all
 	{ echo '# Every package of .venv, as tested. Written by "make lock" from constraints.txt; do not edit.'; \
 		grep '^torch==' $(LOCK_VENV)/all; grep -v '^torch==' $(LOCK_VENV)/all; } > $(LOCK_VENV)/lock
@@ -87,8 +87,11 @@ bench: $(READY) ## install, then measure speed and memory beside PyTorch Geometr
 	$(BIN)/python -m benchmarks.whole_steps proteins
 	$(BIN)/python -m benchmarks.whole_steps arxiv
 
-docs: $(READY) ## install, then write the table of PyTorch Geometric's features from its tests
+docs: $(READY) ## install, then build the site into build/site, and the table of PyTorch Geometric's features from its tests
+	$(BIN)/python -m pip install --quiet --constraint $(LOCK) --editable '.[docs]'
 	$(BIN)/python -W ignore -m tests.nn.pyg.features > docs/pyg-features.md
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "the site is in build/site; open build/site/index.html"
 
 figures: $(READY) ## install, then make the tables and pictures of the README files from results/
 	$(BIN)/python -m results.figures

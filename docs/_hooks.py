@@ -1,0 +1,146 @@
+"""What ``mkdocs build`` adds: pages generated from the program and the schema, and equations as MathML."""
+
+import re
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import typer
+from latex2mathml.converter import convert
+from mkdocs.structure.files import File, Files
+
+from deepergcn.cli.main import app
+from deepergcn.recipes.schema import ModelSection, Recipe
+
+_ROOT = Path(__file__).parents[1]
+_DISPLAY = re.compile(r"\$\$(.+?)\$\$", re.DOTALL)
+_INLINE = re.compile(r"(?<![\\$`])\$([^$\n`]+?)\$(?!\$)")
+_CODE = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages that the program, the results and the README know best."""
+    pages = {
+        "reference/commands.md": commands(),
+        "reference/recipes.md": recipe_keys(),
+        "measured.md": measured(),
+        "paper.md": paper(),
+    }
+    for path, text in pages.items():
+        files.append(File.generated(config, path, content=text))
+    for picture in sorted([*(_ROOT / "results").glob("*.svg"), *(_ROOT / "benchmarks" / "results").glob("*.png")]):
+        files.append(File.generated(config, f"pictures/{picture.name}", abs_src_path=str(picture)))
+    return files
+
+
+def measured() -> str:
+    """The README's section on speed."""
+    readme = (_ROOT / "README.md").read_text(encoding="utf-8")
+    section = re.search(r"^## Speed\n(.*?)^## ", readme, re.MULTILINE | re.DOTALL)
+    assert section is not None, "README.md has no section Speed"
+    return _pictures("# What was measured\n" + section[1])
+
+
+def paper() -> str:
+    """The README of the results, and how to read it."""
+    text = (_ROOT / "results" / "README.md").read_text(encoding="utf-8")
+    return _pictures(text.replace("# Results", "# The paper and what came out", 1))
+
+
+def _pictures(text: str) -> str:
+    """The text with its pictures where the site has them."""
+    return re.sub(r"\]\((?:benchmarks/results/|results/)?([\w.+-]+\.(?:svg|png))\)", r"](pictures/\1)", text)
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Equations between dollars become MathML, which browsers show without a script; code stays as it is."""
+    parts = _CODE.split(markdown)
+    for place in range(0, len(parts), 2):
+        text = _DISPLAY.sub(lambda found: "\n\n" + convert(found[1].strip(), display="block") + "\n\n", parts[place])
+        parts[place] = _INLINE.sub(lambda found: convert(found[1].strip()), text)
+    return "".join(parts)
+
+
+def commands() -> str:
+    """Every command with its arguments and options, from the help texts of the program."""
+    program = typer.main.get_command(app)
+    lines = ["# Commands", "", "`deepergcn COMMAND --help` says the same in the terminal.", ""]
+    for name, command in sorted(program.commands.items()):  # type: ignore[attr-defined]
+        inner = getattr(command, "commands", None)
+        for title, one in (
+            ((f"{name} {sub}", sub_one) for sub, sub_one in inner.items()) if inner else ((name, command),)
+        ):
+            lines += [f"## deepergcn {title}", "", (one.help or "").strip(), ""]
+            lines += ["| option | meaning |", "|---|---|"]
+            for parameter in one.params:
+                if parameter.name == "help":
+                    continue
+                shown = "`, `".join(getattr(parameter, "opts", [])) or str(parameter.name)
+                if parameter.param_type_name == "argument":
+                    shown = (parameter.metavar or str(parameter.name)).upper()
+                lines.append(f"| `{shown}` | {_cell(getattr(parameter, 'help', '') or '')} |")
+            lines.append("")
+    return "\n".join(lines)
+
+
+def recipe_keys() -> str:
+    """Every key of a recipe, with its type, default and meaning, from the schema."""
+    lines = [
+        "# Recipe keys",
+        "",
+        "A recipe is a YAML file; `deepergcn train FILE` trains it, `--set section.key=value` changes one key, and",
+        "`base: NAME` at its top takes everything else from another recipe.",
+        "",
+    ]
+    for section, field in Recipe.model_fields.items():
+        kind = field.annotation
+        if section == "model":
+            kind = ModelSection
+        inner = getattr(kind, "model_fields", None)
+        if inner is None or section == "published":
+            continue
+        told = _attributes(kind)
+        if section == "model":
+            told = {**_option_docs(), **_attributes(ModelSection.__mro__[1]), **told}
+        lines += [f"## {section}", "", "| key | type | default | meaning |", "|---|---|---|---|"]
+        hints = get_type_hints(kind)
+        for name, key in inner.items():
+            default = "required" if key.is_required() else f"`{key.get_default(call_default_factory=True)}`"
+            lines.append(
+                f"| `{name}` | {_cell(_type(hints.get(name, key.annotation)))} | {default} | {told.get(name, '')} |"
+            )
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _option_docs() -> dict[str, str]:
+    """What the docstrings of the network and the convolution say of their options."""
+    from deepergcn.nn import DeeperGCN, GENConv
+    from deepergcn.nn.networks.graph_network import GraphNetwork
+
+    return {**_attributes(GENConv), **_attributes(GraphNetwork), **_attributes(DeeperGCN)}
+
+
+def _attributes(cls: Any) -> dict[str, str]:
+    """The entries of the sections Attributes and Args of a docstring, by name."""
+    found: dict[str, str] = {}
+    names: list[str] = []
+    for line in (cls.__doc__ or "").splitlines():
+        entry = re.match(r"        ([a-z_, ]+): (.*)", line)
+        if entry and not line.startswith("         "):
+            names = [name.strip() for name in entry[1].split(",")]
+            found |= dict.fromkeys(names, entry[2])
+        elif names and line.startswith("            "):
+            found |= {name: f"{found[name]} {line.strip()}" for name in names}
+        else:
+            names = []
+    return {name: _cell(text.replace("``", "`")) for name, text in found.items()}
+
+
+def _type(hint: Any) -> str:
+    text = getattr(hint, "__name__", None) if isinstance(hint, type) else str(hint)
+    text = re.sub(r"typing\.|Annotated\[(\w+), [^\]]*\]*\)?\]", lambda m: m[1] or "", str(text))
+    return re.sub(r"\bLiteral\[([^\]]*)\]", lambda m: m[1].replace("'", "").replace(", ", " or "), text)[:120]
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
