@@ -56,7 +56,8 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     parts = _CODE.split(markdown)
     for place in range(0, len(parts), 2):
         text = _DISPLAY.sub(lambda found: "\n\n" + convert(found[1].strip(), display="block") + "\n\n", parts[place])
-        parts[place] = _INLINE.sub(lambda found: convert(found[1].strip()), text)
+        # In a span, since Markdown takes an element that it does not know for a block of its own.
+        parts[place] = _INLINE.sub(lambda found: f"<span>{convert(found[1].strip())}</span>", text)
     return "".join(parts)
 
 
@@ -139,7 +140,8 @@ def _attributes(cls: Any) -> dict[str, str]:
 def _type(hint: Any) -> str:
     text = getattr(hint, "__name__", None) if isinstance(hint, type) else str(hint)
     text = re.sub(r"typing\.|Annotated\[(\w+), [^\]]*\]*\)?\]", lambda m: m[1] or "", str(text))
-    return re.sub(r"\bLiteral\[([^\]]*)\]", lambda m: m[1].replace("'", "").replace(", ", " or "), text)[:120]
+    text = re.sub(r"deepergcn[\w.]*\.|Optional\[(.*)\]$", lambda m: f"{m[1]} | None" if m[1] else "", text)
+    return re.sub(r"\bLiteral\[([^\]]*)\]", lambda m: m[1].replace("'", "").replace(", ", " or "), text)
 
 
 def _cell(text: str) -> str:
