@@ -47,7 +47,7 @@ def test_a_file_with_bad_rows_gaps_and_strange_columns(deepergcn: Program, tmp_p
     provenance = run.info.provenance
     assert isinstance(provenance, MoleculeProvenance)
     assert provenance.labels is not None
-    assert provenance.labels.classes == (("active", "inactive"),)
+    assert provenance.labels.classes == (("inactive", "active"),)
     assert [skipped.row for skipped in provenance.skipped] == [61, 62, 63]
     listed = read(tmp_path / "run" / "skipped.csv")
     assert [(row["row"], row["molecule"]) for row in listed] == [
@@ -69,9 +69,9 @@ def test_a_file_with_bad_rows_gaps_and_strange_columns(deepergcn: Program, tmp_p
     assert [row["id"] for row in rows] == [*(f"c {i}" for i in range(60)), "bad 1", "bad 2", "bad 3", "gap 1", "gap 2"]
     for number, row in enumerate(rows, start=1):
         if number in (61, 62, 63):
-            assert row["class"] == row["score_inactive"] == ""
+            assert row["class"] == row["p(active)"] == ""
         else:
-            assert row["class"] == ("inactive" if float(row["score_inactive"]) > 0.5 else "active")
+            assert row["class"] == ("active" if float(row["p(active)"]) > 0.5 else "inactive")
     assert [row["row"] for row in read(tmp_path / "bad.csv")] == ["61", "62", "63"]
 
     shown = deepergcn("evaluate", "run", "--split", "test", "--json")

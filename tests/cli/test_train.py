@@ -128,7 +128,7 @@ def test_a_signal_ends_in_one_line_that_says_how_to_go_on(deepergcn: Program, mo
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nothing"], "nothing: is neither a recipe's name (minesweeper, "),
+        (["nothing"], "nothing: is neither a recipe's name ("),
         (["--set", "model.depth=3"], "solubility: model.depth is not a key of model; expected one of network, "),
         (["--set", "model.norm=big"], "solubility: model.norm is 'big'; Input should be 'batch', 'layer', "),
         (["--set", "model.edge_encoder=shared", "--set", "model.network=GraphSAGE"], "GraphSAGE"),

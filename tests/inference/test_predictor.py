@@ -52,15 +52,16 @@ def test_rows_keep_their_order_and_those_that_cannot_be_read_are_empty(tmp_path:
     predictions.write(tmp_path / "out.csv")
     out = read_csv(tmp_path / "out.csv")
     assert [row["id"] for row in out] == ["x, 1", "é", "x3", "x4", "x4", "x6"]
-    assert list(out[0]) == ["id", "class", "score_high", "score_low", "score_none"]
-    assert [any(row[name] for name in row if name != "id") for row in out] == [True, False, False, True, True, False]
+    assert list(out[0]) == ["id", "key", "smiles", "class", "p(high)", "p(low)", "p(none)"]
+    assert [row["smiles"] for row in out] == ["CCCO", "not a molecule", "", "c1ccccc1", "CCCO", "C(C"]
+    assert [any(row[name] for name in list(row)[3:]) for row in out] == [True, False, False, True, True, False]
     assert [row.row for row in predictions.skipped] == [2, 3, 6]
     assert [row["row"] for row in read_csv(tmp_path / "skipped.csv")] == ["2", "3", "6"]
     expected = outputs_one_by_one(run, ["CCCO", "c1ccccc1", "CCCO"], tmp_path).softmax(1)
     torch.testing.assert_close(torch.from_numpy(predictions.values[[0, 3, 4]]), expected)
     best = [("high", "low", "none")[i] for i in expected.argmax(1).tolist()]
     assert [out[i]["class"] for i in (0, 3, 4)] == best
-    assert float(out[3]["score_low"]) == pytest.approx(float(expected[1, 1]), rel=1e-5)
+    assert float(out[3]["p(low)"]) == pytest.approx(float(expected[1, 1]), rel=1e-5)
 
 
 def test_without_an_id_column_the_smiles_are_the_ids(tmp_path: Path) -> None:
@@ -71,19 +72,21 @@ def test_without_an_id_column_the_smiles_are_the_ids(tmp_path: Path) -> None:
 def test_two_classes_have_their_own_names(tmp_path: Path) -> None:
     run = molecule_run(tmp_path, "binary")
     columns = load(run).predict(["CCO", "no molecule", "CCCCN"]).columns()
-    assert list(columns) == ["id", "class", "score_yes"]
-    assert columns["class"][1] is columns["score_yes"][1] is None
-    for name, score in zip(columns["class"], columns["score_yes"], strict=True):
+    assert list(columns) == ["id", "class", "p(yes)"]
+    assert columns["class"][1] is columns["p(yes)"][1] is None
+    for name, score in zip(columns["class"], columns["p(yes)"], strict=True):
         assert score is None or name == ("yes" if score > 0.5 else "no")
     expected = outputs_one_by_one(run, ["CCO", "CCCCN"], tmp_path).sigmoid()[:, 0]
-    assert [columns["score_yes"][0], columns["score_yes"][2]] == pytest.approx(expected.tolist(), rel=1e-5)
+    assert [columns["p(yes)"][0], columns["p(yes)"][2]] == pytest.approx(expected.tolist(), rel=1e-5)
 
 
 def test_numbers_come_in_the_units_of_the_target(tmp_path: Path) -> None:
     run = molecule_run(tmp_path, "numbers")
     columns = load(run).predict(["CCO", "CCN"]).columns()
-    assert list(columns) == ["id", "value"]
-    assert columns["value"] == pytest.approx(outputs_one_by_one(run, ["CCO", "CCN"], tmp_path)[:, 0].tolist(), rel=1e-5)
+    assert list(columns) == ["id", "target"]
+    assert columns["target"] == pytest.approx(
+        outputs_one_by_one(run, ["CCO", "CCN"], tmp_path)[:, 0].tolist(), rel=1e-5
+    )
 
 
 def test_several_labels_have_a_class_and_a_score_each(tmp_path: Path) -> None:
@@ -91,9 +94,9 @@ def test_several_labels_have_a_class_and_a_score_each(tmp_path: Path) -> None:
     data = write_lines(tmp_path / "two.csv", "smiles,toxic,group", *rows)
     run = make_run(tmp_path, small_recipe(data, targets=["toxic", "group"]))
     columns = load(run).predict(["CCO"]).columns()
-    assert list(columns) == ["id", "class_toxic", "score_toxic", "class_group", "score_group"]
-    assert columns["class_toxic"][0] in ("0", "1")
-    assert columns["class_group"][0] in ("a", "b")
+    assert list(columns) == ["id", "class(toxic)", "p(toxic=1)", "class(group)", "p(group=b)"]
+    assert columns["class(toxic)"][0] in ("0", "1")
+    assert columns["class(group)"][0] in ("a", "b")
 
 
 def test_a_model_file_alone_predicts_the_same(tmp_path: Path) -> None:
@@ -106,13 +109,13 @@ def test_a_model_file_alone_predicts_the_same(tmp_path: Path) -> None:
 def test_nodes_of_new_tables(tmp_path: Path) -> None:
     nodes, edges = table_files(tmp_path)
     run = make_run(tmp_path, small_recipe(nodes, edges, label="y", standardize=True))
-    new = write_lines(tmp_path / "new.csv", "colour,id,weight", "blue,k2,0.5", "green,k1,", "red,k3,-1")
+    new = write_lines(tmp_path / "new.csv", "colour,id,weight", "blue,k2,0.5", ",k1,", "red,k3,-1")
     links = write_lines(tmp_path / "links.csv", EDGE_HEADER, "k1,k2,0.5", "k3,k1,0.25")
     predictions = load(run).predict(new, links)
     assert predictions.ids == ("k2", "k1", "k3")
-    assert list(predictions.columns()) == ["id", "class", "score_a", "score_b", "score_c"]
+    assert list(predictions.columns()) == ["id", "class", "p(a)", "p(b)", "p(c)"]
     np.testing.assert_allclose(predictions.values.sum(1), 1.0, rtol=1e-6)
-    turned = write_lines(tmp_path / "turned.csv", "colour,id,weight", "red,k3,-1", "green,k1,", "blue,k2,0.5")
+    turned = write_lines(tmp_path / "turned.csv", "colour,id,weight", "red,k3,-1", ",k1,", "blue,k2,0.5")
     again = load(run).predict(turned, links)
     np.testing.assert_allclose(again.values[::-1], predictions.values[[0, 1, 2]], rtol=1e-5)
 
@@ -228,7 +231,7 @@ def test_a_folder_in_ogbs_layout_in_more_partitions_than_it_has_nodes(tmp_path: 
     model = load(make_run(tmp_path, small_recipe(folder, settings=settings)))
     predictions = model.predict(folder)
     assert predictions.ids == tuple("012345")
-    assert list(predictions.columns()) == ["id", "class_0", "score_0", "class_1", "score_1"]
+    assert list(predictions.columns()) == ["id", "class(0)", "p(0=1)", "class(1)", "p(1=1)"]
     # Every node is a partition of its own: it hears of no other.
     x = torch.zeros(6, 3).index_add_(0, dataset.edge_index.T.flatten(), features.repeat_interleave(2, dim=0))
     alone = model.network(x, torch.empty(2, 0, dtype=torch.int64), torch.empty(0, 3)).sigmoid().detach()

@@ -25,8 +25,9 @@ def test_cells_that_begin_as_formulas_are_escaped_where_asked_and_numbers_never(
     path = tmp_path / "predictions.csv"
     predictions().write(path, spreadsheet=True)
     header, *body = rows(path)
-    assert header == ["id", "value"]
-    assert [row[0] for row in body] == [f"'{name}" for name in IDS[:5]] + list(IDS[5:])
+    assert header == ["id", "'=target"]
+    escaped = [name if name == "-1" else f"'{name}" for name in IDS[:5]]
+    assert [row[0] for row in body] == escaped + list(IDS[5:])
     assert [row[1] for row in body] == [f"{value:.6g}" for value in np.linspace(-1, 1, len(IDS), dtype=np.float32)]
 
 
@@ -43,5 +44,5 @@ def test_names_of_columns_and_classes_are_escaped_too(tmp_path: Path) -> None:
     path = tmp_path / "predictions.csv"
     Predictions(task, ("=a", "b"), classes, ("x", "y"), values).write(path, spreadsheet=True)
     header, first, second = rows(path)
-    assert header == ["id", "class_=a", "score_=a", "class_b", "score_b"]
+    assert header == ["id", "class(=a)", "p(=a==yes)", "class(b)", "p(b=1)"]
     assert (first[1], second[1]) == ("'=yes", "'=no")

@@ -11,7 +11,7 @@ from deepergcn.data.tables.read import read_tables
 from deepergcn.errors import InputError
 from deepergcn.recipes.load import load_recipe
 from deepergcn.runs.dataset import load_data
-from deepergcn.training.own_data import OwnData, own_molecules, own_tables
+from deepergcn.training.own_data import Choices, OwnData, own_molecules, own_tables
 from deepergcn.training.prepare import plan_run
 from tests.training.trained import small_recipe, table_files
 
@@ -30,11 +30,14 @@ def molecules(folder: Path, rows: list[str], header: str = "Smiles,activity") ->
     return path
 
 
+BINARY = {"targets": ["activity"], "kind": "binary", "positive": ["1"], "metric": "rocauc"}
+
+
 def test_a_balanced_binary_file(tmp_path: Path) -> None:
     path = molecules(tmp_path, [f"{'C' * (i % 30 + 1)}O,{i % 2}" for i in range(200)])
     found = settings(own_molecules(path, targets="activity", root=tmp_path))
     assert found["data.source"] == str(path.resolve())
-    assert found["data.options"] == {"targets": ["activity"]}
+    assert found["data.options"] == {**BINARY, "split": "stratified"}
     assert found["loss.balance"] is False
     assert found["training.batch_size"] == 32
     assert found["training.epochs"] == 200
@@ -46,9 +49,19 @@ def test_a_rare_class_is_weighted(tmp_path: Path) -> None:
     assert settings(own_molecules(path, targets="activity", root=tmp_path))["loss.balance"] is True
 
 
-def test_accuracy_where_a_part_has_one_class_only(tmp_path: Path) -> None:
+def test_a_metric_that_cannot_be_computed_on_a_part(tmp_path: Path) -> None:
     path = molecules(tmp_path, [f"{'C' * (i + 1)}O,{int(i == 0)}" for i in range(20)])
-    assert settings(own_molecules(path, targets="activity", root=tmp_path))["data.options"]["metric"] == "accuracy"
+    with pytest.raises(
+        InputError,
+        match=r"rocauc cannot be computed on the valid part, where no label has both classes; .* or --metric accuracy",
+    ):
+        own_molecules(path, targets="activity", root=tmp_path)
+    found = own_molecules(path, targets="activity", choices=Choices(metrics=["accuracy", "mcc"]), root=tmp_path)
+    assert settings(found)["data.options"]["metric"] == "accuracy"
+    assert settings(found)["evaluation.metrics"] == ["accuracy", "mcc"]
+    numbers = molecules(tmp_path, [f"{'C' * (i + 1)}O,{0.5 if i < 39 else 1.5}" for i in range(40)])
+    with pytest.raises(InputError, match=r"r2 cannot be computed on the \w+ part, where all labels are equal"):
+        own_molecules(numbers, targets="activity", choices=Choices(metrics=["r2"]), root=tmp_path)
 
 
 def test_numbers_are_a_regression_whose_scales_count_alike(tmp_path: Path) -> None:
@@ -79,42 +92,43 @@ def test_a_wrong_column_is_named(tmp_path: Path) -> None:
         own_molecules(path, targets="toxic", root=tmp_path)
 
 
-def test_a_split_column_is_found_or_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_split_column_is_found_or_named(tmp_path: Path) -> None:
     parts = ["train", "val", "test", ""]
     rows = [f"C1{'C' * (i % 20 + 2)}1,{i * 7 // 4 % 2},{parts[i % 4]},{parts[i * 3 // 5 % 3]}" for i in range(200)]
     path = molecules(tmp_path, rows, header="Smiles,activity,split,fold")
-    found = settings(own_molecules(path, targets="activity", root=tmp_path))
-    assert found["data.options"] == {"targets": ["activity"], "split_column": "split"}
-    assert "column 'split' says train, valid or test, and is the split" in caplog.text
+    found = own_molecules(path, targets="activity", root=tmp_path)
+    assert settings(found)["data.options"] == {**BINARY, "split_column": "split"}
+    assert found.report.split.source == "column 'split' (--split says another)"
     for split, options in (
         ("fold", {"split_column": "fold"}),
         ("scaffold", {"split": "scaffold"}),
-        ("random", {}),
+        ("random", {"split": "random"}),
     ):
-        found = settings(own_molecules(path, targets="activity", split=split, root=tmp_path))
-        assert found["data.options"] == {"targets": ["activity"], **options}
+        chosen = own_molecules(path, targets="activity", choices=Choices(split=split), root=tmp_path)
+        assert settings(chosen)["data.options"] == {**BINARY, **options}
 
 
 def tables(folder: Path, nodes: int = 150) -> tuple[Path, Path]:
     node_file, edge_file = folder / "nodes.csv", folder / "edges.csv"
-    rows = [f"n{i},{i % 3},{i / 7:.3f},{'red' if i % 2 else 'blue'},note {i}," for i in range(nodes)]
+    rows = [f"n{i},{'abc'[i % 3]},{i / 7:.3f},{'red' if i % 2 else 'blue'},note {i}," for i in range(nodes)]
     node_file.write_text("\n".join(["id,y,weight,colour,remark,empty", *rows]) + "\n", encoding="utf-8")
     links = [f"n{i},n{(i * 7 + 1) % nodes}" for i in range(nodes)]
     edge_file.write_text("\n".join(["source,target", *links]) + "\n", encoding="utf-8")
     return node_file, edge_file
 
 
-def test_tables_leave_out_columns_that_are_no_features(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tables_leave_out_columns_that_are_no_features(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nodes, edges = tables(tmp_path)
-    found = settings(own_tables(nodes, edges, label="y", root=tmp_path))
+    own = own_tables(nodes, edges, label="y", root=tmp_path)
+    found = settings(own)
     assert found["data.options"]["features"] == ["weight", "colour"]
     assert found["data.options"]["edge_features"] == []
     assert (found["data.source"], found["data.edges"]) == (str(nodes.resolve()), str(edges.resolve()))
     assert found["training.partitions"] == 1
-    assert "column 'remark' is left out of the features: it has 150 different texts" in caplog.text
-    assert "column 'empty' is left out" in caplog.text
+    assert [(column.name, column.text) for column in own.report.dropped] == [
+        ("remark", "150 different texts"),
+        ("empty", "empty"),
+    ]
     monkeypatch.setattr("deepergcn.training.own_data.tables._NODES_IN_MEMORY", 60)
     assert settings(own_tables(tmp_path, label="y", root=tmp_path))["training.partitions"] == 3
 
@@ -142,9 +156,9 @@ def test_the_split_of_a_table_is_no_feature(tmp_path: Path) -> None:
     assert dataset.split["valid"].tolist() == list(range(2, 40, 4))
     assert dataset.symmetric
 
-    options = settings(own_tables(nodes, edges, label="y", split="random", directed=True, root=tmp_path))[
-        "data.options"
-    ]
+    options = settings(
+        own_tables(nodes, edges, label="y", choices=Choices(split="random"), directed=True, root=tmp_path)
+    )["data.options"]
     assert (options["features"], options["directed"]) == (["size"], True)
     assert "split_column" not in options
     assert not read_tables(nodes, edges, root=tmp_path, **options).symmetric
@@ -163,7 +177,9 @@ def test_a_split_column_that_is_none_is_an_error(tmp_path: Path, parts: list[str
     file.write_text("\n".join(["smiles,y,Split", *rows]) + "\n")
     with pytest.raises(InputError, match=message + ".*; --split random splits at random instead"):
         own_molecules(file, targets="y", root=tmp_path)
-    assert "split_column" not in settings(own_molecules(file, targets="y", split="random", root=tmp_path))
+    assert "split_column" not in settings(
+        own_molecules(file, targets="y", choices=Choices(split="stratified"), root=tmp_path)
+    )
 
     nodes, edges = tables(tmp_path, 40)
     lines = nodes.read_text().splitlines()
@@ -172,7 +188,7 @@ def test_a_split_column_that_is_none_is_an_error(tmp_path: Path, parts: list[str
     with pytest.raises(InputError, match=message + ".*; --split random splits at random instead"):
         own_tables(nodes, edges, label="y", root=tmp_path)
     with pytest.raises(InputError, match=message):
-        own_tables(nodes, edges, label="y", split="Split", root=tmp_path)
+        own_tables(nodes, edges, label="y", choices=Choices(split="Split"), root=tmp_path)
 
 
 def test_the_split_column_in_any_capitals(tmp_path: Path) -> None:

@@ -1,16 +1,21 @@
 """Arguments that several commands share."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from deepergcn.errors import InputError
+
+if TYPE_CHECKING:
+    from deepergcn.data.tables.features import Unseen
 
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, or its model.safetensors alone.")]
 InputArgument = Annotated[
     str,
     typer.Argument(
         metavar="INPUT",
-        help="A file of molecules (CSV, parquet, SDF), a table of nodes, or a folder or dataset's name.",
+        help="A file of molecules (CSV, TSV, parquet, SDF, SMI), a table of nodes, or a folder or dataset's name.",
     ),
 ]
 EdgesOption = Annotated[Path | None, typer.Option("--edges", help="Table of edges that belongs to a table of nodes.")]
@@ -20,6 +25,19 @@ SmilesColumnOption = Annotated[
 IdColumnOption = Annotated[
     str | None, typer.Option("--id-column", help="Column of ids of the molecules. Default: the molecules themselves.")
 ]
+DelimiterOption = Annotated[
+    str | None, typer.Option("--delimiter", help="What is between the cells of INPUT. Default: as in training.")
+]
+UnseenOption = Annotated[
+    str, typer.Option("--unseen", help="A category that training has not seen: error, or other (none of them).")
+]
 SkippedOption = Annotated[
     Path | None, typer.Option("--skipped", help="CSV file to list the rows that cannot be read, with the reason.")
 ]
+
+
+def unseen_choice(text: str) -> "Unseen":
+    """The value of ``--unseen``."""
+    if text not in ("error", "other"):
+        raise InputError(f"--unseen is {text!r}; expected error or other")
+    return "other" if text == "other" else "error"

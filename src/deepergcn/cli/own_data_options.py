@@ -3,6 +3,7 @@
 A new option is a field of :class:`OwnDataOptions`, an entry in the groups below it, and an argument of the reader.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,10 +12,12 @@ import typer
 from deepergcn.errors import InputError
 
 if TYPE_CHECKING:
-    from deepergcn.training.own_data import OwnData
+    from deepergcn.data.molecules.fragments import Fragments
+    from deepergcn.training.own_data import Choices, OwnData
 
 Text = str | None
 Texts = list[str] | None
+Number = int | None
 
 
 def _option(flag: str, help_text: str, metavar: str | None = None) -> Any:
@@ -25,41 +28,86 @@ def _option(flag: str, help_text: str, metavar: str | None = None) -> Any:
 class OwnDataOptions:
     """What a user says about files of their own; the options of one kind of data are refused for another."""
 
-    nodes: Annotated[Text, _option("--nodes", "Own table of nodes.", "FILE")] = None
+    molecules: Annotated[
+        Text, _option("--molecules", "Own file of molecules: CSV, TSV, parquet, SDF, SMI.", "FILE")
+    ] = None
+    smiles_column: Annotated[Text, _option("--smiles-column", "The column of SMILES. Default: smiles.")] = None
+    target: Annotated[
+        Texts, _option("--target", "The column of --molecules to learn; several with commas, or all.")
+    ] = None
+    nodes: Annotated[Text, _option("--nodes", "Own table of nodes: CSV, TSV or parquet.", "FILE")] = None
     edges: Annotated[Text, _option("--edges", "Own table of edges, to go with --nodes or --links.", "FILE")] = None
     links: Annotated[Text, _option("--links", "Own table of links to learn: source, target.", "FILE")] = None
-    label: Annotated[Texts, _option("--label", "The column of --nodes to learn.")] = None
-    molecules: Annotated[Text, _option("--molecules", "Own file of molecules: CSV, parquet, SDF.", "FILE")] = None
-    smiles_column: Annotated[Text, _option("--smiles-column", "The column of SMILES.")] = None
-    target: Annotated[Texts, _option("--target", "The column of --molecules to learn.")] = None
-    id_column: Annotated[Text, _option("--id-column", "The column of ids.")] = None
-    split: Annotated[
-        Text, _option("--split", "A column that says train, valid or test; random; or scaffold, for molecules.")
-    ] = None
-    strict: Annotated[bool, _option("--strict", "A molecule that cannot be read is an error.")] = False
+    label: Annotated[Texts, _option("--label", "The column of --nodes to learn; several with commas.")] = None
+    source_column: Annotated[Text, _option("--source-column", "The column of --edges they leave. Default: source.")] = (
+        None
+    )
+    target_column: Annotated[Text, _option("--target-column", "The column of --edges they enter. Default: target.")] = (
+        None
+    )
     directed: Annotated[bool, _option("--directed", "--edges go from source to target only.")] = False
+    features: Annotated[Texts, _option("--features", "Columns of --nodes that are features, and no others.")] = None
+    edge_features: Annotated[Texts, _option("--edge-features", "Columns of --edges that are features.")] = None
+    drop: Annotated[Texts, _option("--drop", "Columns that are no features.")] = None
+    numeric: Annotated[Texts, _option("--numeric", "Features that must be numbers.")] = None
+    categorical: Annotated[Texts, _option("--categorical", "Features that are categories.")] = None
+    id_column: Annotated[Text, _option("--id-column", "The column of ids. Default: id; SMILES of molecules.")] = None
+    task: Annotated[Text, _option("--task", "regression, binary, multi-class or multi-label.")] = None
+    metric: Annotated[
+        Texts,
+        _option("--metric", "rocauc, pr-auc, accuracy, mcc, rmse, r2 ...; of several the first chooses the epoch."),
+    ] = None
+    positive: Annotated[Texts, _option("--positive", "The positive one of two classes, or one for each target.")] = None
+    missing: Annotated[Texts, _option("--missing", "A value that stands for a missing label, such as -1.")] = None
+    split: Annotated[
+        Text, _option("--split", "stratified, random, scaffold (molecules), or a column of train, valid, test.")
+    ] = None
+    split_fractions: Annotated[
+        Text, _option("--split-fractions", "Sizes of train, valid and test. Default: 0.8,0.1,0.1.")
+    ] = None
+    split_seed: Annotated[Number, _option("--split-seed", "Seed of a random or stratified split. Default: 0.")] = None
+    delimiter: Annotated[
+        Text, _option("--delimiter", "What is between cells: comma, semicolon, tab or any character.")
+    ] = None
+    fragments: Annotated[Text, _option("--fragments", "largest drops salts and solvents; all keeps them.")] = None
+    strict: Annotated[bool, _option("--strict", "A molecule that cannot be read is an error.")] = False
 
     def given(self, *names: str) -> str | None:
         """The flag of the first of these options that was given, if one was."""
-        return next((_flag(name) for name in names if getattr(self, name)), None)
+        return next((_flag(name) for name in names if getattr(self, name) not in (None, False)), None)
 
 
-_FOR_MOLECULES = ("smiles_column", "target", "strict")
-_FOR_TABLES = ("label", "directed")
-_FOR_BOTH = ("id_column", "split")
+_FOR_MOLECULES = ("smiles_column", "target", "strict", "fragments")
+_FOR_TABLES = (
+    *("label", "directed", "source_column", "target_column", "features", "edge_features", "drop", "numeric"),
+    "categorical",
+)
+_FOR_BOTH = (
+    *("id_column", "task", "metric", "positive", "missing", "split", "split_fractions", "split_seed", "delimiter"),
+)
+_NOT_FOR_LINKS = (
+    *(name for name in _FOR_TABLES if name != "directed"),
+    *(name for name in _FOR_BOTH if name not in ("id_column", "split")),
+)
+_READER = "data.options."
 
 
-def read_own_data(options: OwnDataOptions) -> "tuple[str, OwnData] | None":
-    """The recipe for the files that the options name, and what was found in them; None where they name none."""
+def read_own_data(options: OwnDataOptions, settings: Sequence[str] = ()) -> "tuple[str, OwnData] | None":
+    """The recipe for the files that the options name, and what was found in them; None where they name none.
+
+    Args:
+        options: The options.
+        settings: Changes to the recipe as ``--set`` takes them; those of ``data.options`` hold for reading too.
+    """
     if options.molecules is not None:
         _refuse(options, ("nodes", "edges", "links", *_FOR_TABLES), "does not go with --molecules")
-        return "own-molecules", _molecules(options, options.molecules)
+        return "own-molecules", _molecules(options, options.molecules, settings)
     if options.links is not None:
-        _refuse(options, (*_FOR_MOLECULES, "label"), "does not go with --links")
+        _refuse(options, (*_FOR_MOLECULES, *_NOT_FOR_LINKS), "does not go with --links")
         return "own-links", _links(options, options.links)
     if options.nodes is not None or options.edges is not None:
         _refuse(options, _FOR_MOLECULES, "does not go with --nodes and --edges")
-        return "own-tables", _tables(options)
+        return "own-tables", _tables(options, settings)
     _refuse(
         options,
         (*_FOR_MOLECULES, *_FOR_TABLES, *_FOR_BOTH),
@@ -68,7 +116,7 @@ def read_own_data(options: OwnDataOptions) -> "tuple[str, OwnData] | None":
     return None
 
 
-def _molecules(options: OwnDataOptions, path: str) -> "OwnData":
+def _molecules(options: OwnDataOptions, path: str, settings: Sequence[str]) -> "OwnData":
     if not options.target:
         raise InputError("--molecules: expected --target with the column to learn")
     from deepergcn.cli.progress import molecule_bar
@@ -80,13 +128,14 @@ def _molecules(options: OwnDataOptions, path: str) -> "OwnData":
             targets=options.target,
             smiles_column=options.smiles_column,
             id_column=options.id_column,
-            split=options.split,
+            fragments=_fragments(options.fragments),
             strict=options.strict,
+            choices=_choices(options, settings),
             progress=progress,
         )
 
 
-def _tables(options: OwnDataOptions) -> "OwnData":
+def _tables(options: OwnDataOptions, settings: Sequence[str]) -> "OwnData":
     if options.nodes is None or not options.label:
         raise InputError("--edges: expected --nodes with the table of nodes, and --label with its column to learn")
     from deepergcn.training.own_data import own_tables
@@ -96,8 +145,15 @@ def _tables(options: OwnDataOptions) -> "OwnData":
         options.edges,
         label=options.label,
         id_column=options.id_column or "id",
-        split=options.split,
+        source_column=options.source_column or "source",
+        target_column=options.target_column or "target",
+        features=None if options.features is None else _listed(options.features),
+        edge_features=None if options.edge_features is None else _listed(options.edge_features),
+        drop=_listed(options.drop),
+        numeric=_listed(options.numeric),
+        categorical=_listed(options.categorical),
         directed=options.directed,
+        choices=_choices(options, settings),
     )
 
 
@@ -112,6 +168,48 @@ def _links(options: OwnDataOptions, path: str) -> "OwnData":
         split=options.split,
         directed=options.directed,
     )
+
+
+def _choices(options: OwnDataOptions, settings: Sequence[str]) -> "Choices":
+    from deepergcn.recipes.load import parse_yaml
+    from deepergcn.training.own_data import Choices
+
+    further = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if name.strip().startswith(_READER) and equals:
+            further[name.strip().removeprefix(_READER)] = parse_yaml(value, f"--set {setting}: the value is not YAML")
+    return Choices(
+        kind=options.task,  # type: ignore[arg-type]  # checked by Choices
+        metrics=_listed(options.metric),
+        positive=tuple(options.positive or ()),
+        missing=tuple(options.missing or ()),
+        split=options.split,
+        fractions=_fractions(options.split_fractions),
+        seed=options.split_seed,
+        delimiter=options.delimiter,
+        options=further,
+    )
+
+
+def _fractions(text: Text) -> tuple[float, ...] | None:
+    if text is None:
+        return None
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError as error:
+        raise InputError(f"--split-fractions is {text!r}; expected three numbers, such as 0.8,0.1,0.1") from error
+
+
+def _fragments(text: Text) -> "Fragments":
+    if text not in (None, "all", "largest"):
+        raise InputError(f"--fragments is {text!r}; expected all or largest")
+    return "largest" if text == "largest" else "all"
+
+
+def _listed(texts: Texts) -> tuple[str, ...]:
+    """The names that are given one by one, or several with commas between them."""
+    return tuple(part.strip() for text in texts or () for part in text.split(",") if part.strip())
 
 
 def _refuse(options: OwnDataOptions, names: tuple[str, ...], why: str) -> None:

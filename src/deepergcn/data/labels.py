@@ -1,11 +1,11 @@
 """The rule that infers the kind of a task from labels, and the array of labels in a dataset.
 
-A reader describes each column; the rule is the same for all readers. They differ only in what a class is: OGB
-numbers its classes from 0 (:func:`numbered_column`), a user's table names them (:func:`named_column`).
+A reader infers the kind of each column; the rule that joins them is the same for all readers. They differ only in what
+a class is: OGB numbers its classes from 0 (:func:`numbered_kind`), a user's table names them
+(:func:`deepergcn.data.tables.kinds.column_kind`).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -14,50 +14,28 @@ from torch import Tensor
 
 from deepergcn.data.task import Kind
 
-MOST_CLASSES = 50
-"""A column with more distinct values than this is not taken as classes unless the kind is given."""
 MOST_OUTPUTS = 1 << 24
 """The largest number of classes in OGB's numbering: a larger number is not a class."""
 
 
-@dataclass(frozen=True)
-class LabelColumn:
-    """A column of labels, without missing ones.
+def numbered_kind(known: npt.NDArray[np.float64]) -> Kind:
+    """Infer the kind of a column of OGB with these numbers: 0 and 1 are no and yes, other integers from 0 classes."""
+    if bool(np.isin(known, (0, 1)).all()):
+        return "binary"
+    whole = bool(((known >= 0) & (known == np.floor(known)) & np.isfinite(known)).all())
+    return "multi-class" if whole else "regression"
 
-    Args:
-        two_valued: whether it has two values, such as yes and no.
-        classes: whether its values are classes.
-        numeric: whether its values are numbers.
+
+def joint_kind(kinds: Sequence[Kind]) -> Kind | None:
+    """Infer the kind of the task from those of its columns; ``None`` if they do not go together.
+
+    Several binary columns are a multi-label task, several of numbers one regression; classes stand alone.
     """
-
-    two_valued: bool
-    classes: bool
-    numeric: bool
-
-
-def named_column(names: Sequence[str], *, numeric: bool) -> LabelColumn:
-    """A column of a user's table with these distinct values: text and integers are classes."""
-    whole = not numeric or not any("." in name or "e" in name for name in names)
-    return LabelColumn(len(names) == 2, whole and len(names) <= MOST_CLASSES, numeric)
-
-
-def numbered_column(known: npt.NDArray[np.float64]) -> LabelColumn:
-    """A column of OGB with these numbers: integers from 0 are classes, and 0 and 1 are no and yes."""
-    classes = bool(((known >= 0) & (known == np.floor(known)) & np.isfinite(known)).all())
-    return LabelColumn(bool(np.isin(known, (0, 1)).all()), classes, numeric=True)
-
-
-def infer_kind(columns: Sequence[LabelColumn]) -> Kind | None:
-    """Infer the kind of the task; ``None`` for several columns with text that are not all two-valued.
-
-    One two-valued column is a binary task, several are multi-label; one column of classes is multi-class; other
-    columns of numbers are a regression.
-    """
-    if all(column.two_valued for column in columns):
-        return "binary" if len(columns) == 1 else "multi-label"
-    if len(columns) == 1 and columns[0].classes:
-        return "multi-class"
-    return "regression" if all(column.numeric for column in columns) else None
+    if len(kinds) == 1:
+        return kinds[0]
+    if all(kind == "binary" for kind in kinds):
+        return "multi-label"
+    return "regression" if all(kind == "regression" for kind in kinds) else None
 
 
 def label_array(values: npt.NDArray[np.float64], kind: Kind) -> Tensor:

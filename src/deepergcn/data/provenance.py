@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeInt, TypeAdapter
 
+from deepergcn.data.molecules.fragments import Fragments
 from deepergcn.data.molecules.skipped import Skipped
 from deepergcn.data.tables.features import FeatureColumn
 from deepergcn.data.tables.labels import LabelSchema
@@ -16,6 +17,36 @@ class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
+class MoleculeCounts(_Record):
+    """What was found among the molecules of a file.
+
+    Attributes:
+        several_fragments: Molecules of several fragments, such as salts.
+        repeated: Molecules that stand in an earlier row too, by their canonical SMILES.
+        conflicting: Different molecules that are there with different labels.
+        crossing: Molecules of the valid and the test part that are in the train part too.
+    """
+
+    several_fragments: NonNegativeInt
+    repeated: NonNegativeInt
+    conflicting: NonNegativeInt
+    crossing: NonNegativeInt
+
+
+class EdgeCounts(_Record):
+    """What was found in a table of edges.
+
+    Attributes:
+        rows: Its rows.
+        loops: Rows from a node to itself.
+        repeated: Rows that are there before (in either direction, if undirected), with the same features.
+    """
+
+    rows: NonNegativeInt
+    loops: NonNegativeInt
+    repeated: NonNegativeInt
+
+
 class MoleculeProvenance(_Record):
     """How a file of molecules was read.
 
@@ -24,6 +55,9 @@ class MoleculeProvenance(_Record):
         rows: the number of rows of the file.
         skipped: the rows that could not be read.
         labels: how the labels were read; None where there were none.
+        fragments: which fragments of a molecule were kept.
+        delimiter: the delimiter of the file, if it was given.
+        counts: what was counted in it; None if nothing was.
     """
 
     reader: Literal["molecules"] = "molecules"
@@ -31,6 +65,9 @@ class MoleculeProvenance(_Record):
     rows: NonNegativeInt
     skipped: tuple[Skipped, ...] = ()
     labels: LabelSchema | None = None
+    fragments: Fragments = "all"
+    delimiter: str | None = None
+    counts: MoleculeCounts | None = None
 
     def row_numbers(self) -> npt.NDArray[np.int64]:
         """The row of the file, from 1, of each molecule of the dataset."""
@@ -48,6 +85,8 @@ class TableProvenance(_Record):
     features: tuple[FeatureColumn, ...]
     edge_features: tuple[FeatureColumn, ...]
     labels: LabelSchema
+    delimiter: str | None = None
+    counts: EdgeCounts | None = None
 
 
 class LinkProvenance(_Record):

@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
+from deepergcn.data.endings import MOLECULE_NAMES, TABLE_NAMES
 from deepergcn.data.ogb.known import KNOWN, Known
 from deepergcn.data.storage.folders import data_root
 from deepergcn.errors import InputError
@@ -19,10 +20,9 @@ from deepergcn.user_cache import expand
 if TYPE_CHECKING:
     from deepergcn.data.dataset import Dataset
 
-NOT_DESCRIBED = ("root", "skipped_file", "workers", "progress")
+NOT_DESCRIBED = ("root", "skipped_file", "workers", "progress", "warn")
 """Options that only the user may set, never a recipe: what is written, and how."""
 
-_TABLES = (".csv", ".csv.gz", ".parquet")
 _TABLE_LOADER = "deepergcn.data.tables.read:read_tables"
 _LINK_LOADER = "deepergcn.data.links.read:read_links"
 _OGB, _OGB_LINKS = "deepergcn.data.ogb.layout:load_known", "deepergcn.data.ogb.links:load_known_links"
@@ -94,12 +94,12 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format(
         "a folder with nodes and edges (nodes.csv and edges.csv)",
-        lambda path: any((path / f"nodes{ending}").is_file() for ending in _TABLES),
+        lambda path: any((path / f"nodes{ending}").is_file() for ending in TABLE_NAMES),
         _TABLE_LOADER,
     ),
     Format(
-        "a file of molecules (.csv, .csv.gz, .parquet, .sdf, .sdf.gz)",
-        lambda path: path.is_file() and path.name.lower().endswith((*_TABLES, ".sdf", ".sdf.gz")),
+        f"a file of molecules ({', '.join(MOLECULE_NAMES)})",
+        lambda path: path.is_file() and path.name.lower().endswith(MOLECULE_NAMES),
         "deepergcn.data.molecules.read:read_molecules",
     ),
 )

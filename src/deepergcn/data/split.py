@@ -1,6 +1,6 @@
 """Split items into train, valid and test."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,20 @@ from deepergcn.errors import InputError, quote
 
 FRACTIONS = (0.8, 0.1, 0.1)
 """The default fractions of train, valid and test."""
+
+_REPRESENTED = 5  # items of a class, from which on each part has one of them
+
+_TRUTH = {
+    "true": True,
+    "1": True,
+    "yes": True,
+    "t": True,
+    "false": False,
+    "0": False,
+    "no": False,
+    "f": False,
+    "": False,
+}
 
 _PART_OF = {
     **dict.fromkeys(("train", "training"), "train"),
@@ -29,6 +43,49 @@ def random_split(
     first = round(fractions[0] * len(items))
     second = first + round(fractions[1] * len(items))
     return _parts(shuffled[:first], shuffled[first:second], shuffled[second:])
+
+
+def stratified_split(
+    items: npt.NDArray[np.int64],
+    classes: npt.NDArray[np.int64],
+    *,
+    fractions: Sequence[float] = FRACTIONS,
+    seed: int = 0,
+) -> dict[str, Tensor]:
+    """A random split in which every part has each class in its proportion.
+
+    Args:
+        items: The items to split.
+        classes: The class of each of these items.
+        fractions: The sizes of the parts. A class of five items or more has at least one in every part that has a size.
+        seed: The order depends on it alone.
+    """
+    check_split(fractions, seed)
+    order = np.random.default_rng(seed).permutation(len(items))
+    shuffled, labels = items[order], classes[order]
+    names, counts = np.unique(labels, return_counts=True)
+    valid = _shares(counts, fractions[1], counts)
+    test = _shares(counts, fractions[2], counts - valid)
+    parts: list[list[npt.NDArray[np.int64]]] = [[], [], []]
+    for name, first, second in zip(names, valid, test, strict=True):
+        members = shuffled[labels == name]
+        for part, some in zip(
+            parts, np.split(members, (len(members) - first - second, len(members) - second)), strict=True
+        ):
+            part.append(some)
+    return _parts(*(np.concatenate(part) for part in parts))
+
+
+def _shares(counts: npt.NDArray[np.int64], fraction: float, room: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """How many of each class are in a part: rounded so that the part has its size, and 1 at least of a class of 5."""
+    exact = fraction * counts
+    shares = np.floor(exact).astype(np.int64)
+    missing = round(fraction * int(counts.sum())) - int(shares.sum())
+    shares[np.argsort(shares - exact, kind="stable")[: max(missing, 0)]] += 1
+    if fraction > 0:
+        shares = np.where((shares == 0) & (counts >= _REPRESENTED), 1, shares)
+    within_room: npt.NDArray[np.int64] = np.minimum(shares, room)
+    return within_room
 
 
 def scaffold_split(scaffolds: Sequence[str | None], *, fractions: Sequence[float] = FRACTIONS) -> dict[str, Tensor]:
@@ -73,6 +130,31 @@ def part_names(cells: Sequence[str | None], column: str = "split") -> list[str |
     if "train" not in names:
         raise InputError(f"no row of the split column {column!r} is train; expected train, valid or test in each")
     return names
+
+
+def mask_names(masks: Mapping[str, Sequence[str | None]]) -> list[str | None]:
+    """The part of every row by columns such as ``train_mask``, which say true or false; a row in two is an error."""
+    names: list[str | None] = [None] * len(next(iter(masks.values())))
+    for column, cells in masks.items():
+        part = mask_part(column)
+        for row, cell in enumerate(cells):
+            said = _TRUTH.get("" if cell is None else cell.lower())
+            if part is None or said is None:
+                raise InputError(f"row {row + 1}: the mask {column!r} is {quote(cell)}; expected true or false")
+            if said and names[row] is not None:
+                raise InputError(f"row {row + 1}: is in {names[row]} and in {part} by its masks; expected one of them")
+            if said:
+                names[row] = part
+    if "train" not in names:
+        raise InputError(f"no row is train by the masks {', '.join(masks)}")
+    return names
+
+
+def mask_part(column: str) -> str | None:
+    """The part that a column called such as ``train_mask`` or ``is_test`` is the mask of."""
+    words = column.strip().lower().replace("-", "_").replace(" ", "_").split("_")
+    rest = [word for word in words if word not in ("mask", "is", "in")]
+    return _PART_OF.get(rest[0]) if len(rest) == 1 and len(words) > 1 else None
 
 
 def column_split(

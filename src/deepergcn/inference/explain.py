@@ -12,8 +12,8 @@ from deepergcn.categories import ATOM_SIZES
 from deepergcn.data.batching.batch import GraphBatch
 from deepergcn.data.batching.sources import batch_source
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.molecules.rows import MOLECULE_NAMES, open_rows
-from deepergcn.data.molecules.sdf import SDF_NAMES
+from deepergcn.data.endings import MOLECULE_NAMES, SDF_NAMES
+from deepergcn.data.molecules.rows import open_rows
 from deepergcn.data.storage.csv_text import csv_text
 from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError

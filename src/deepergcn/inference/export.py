@@ -19,9 +19,9 @@ from torch import Tensor, nn
 
 from deepergcn.data.storage.files import write_bytes
 from deepergcn.errors import InputError
-from deepergcn.inference.predictions import to_probabilities
 from deepergcn.inference.predictor import Predictor
 from deepergcn.recipes.schema import Width
+from deepergcn.runs.outputs import to_probabilities
 
 Format = Literal["onnx", "torch-export"]
 FORMATS: dict[str, str] = {"onnx": ".onnx", "torch-export": ".pt2"}
@@ -81,6 +81,7 @@ class _Program(nn.Module):
     def __init__(self, model: Predictor, names: tuple[str, ...]) -> None:
         super().__init__()
         self.network, self.task, self.names = model.network, model.task, names
+        self.calibration = model.calibration
 
     def forward(self, *tensors: Tensor) -> Tensor:
         inputs = dict(zip(self.names, tensors, strict=True))
@@ -90,7 +91,7 @@ class _Program(nn.Module):
             nodes = torch.arange(x.shape[0], device=x.device)
             batch, graphs = (nodes[:, None] >= ptr[None, 1:-1]).sum(1), ptr.shape[0] - 1
         out = self.network(x, inputs["edge_index"], inputs.get("edge_attr"), batch, graphs)
-        return to_probabilities(self.task, out)
+        return to_probabilities(self.task, out, self.calibration)
 
 
 def _features(width: Width, rows: int, generator: torch.Generator) -> Tensor:

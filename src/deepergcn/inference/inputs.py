@@ -1,5 +1,6 @@
 """The rows that a trained network is to predict, read as those that it was trained on."""
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,16 +10,18 @@ from torch import Tensor
 
 from deepergcn.categories import ATOM_SIZES
 from deepergcn.data.dataset import Dataset
+from deepergcn.data.endings import MOLECULE_NAMES, SDF_NAMES, SMI_NAMES
 from deepergcn.data.molecules.parse import parse_molecules
 from deepergcn.data.molecules.read import molecule_dataset, read_molecules_to_predict
-from deepergcn.data.molecules.rows import MOLECULE_NAMES, open_rows
-from deepergcn.data.molecules.sdf import SDF_NAMES
+from deepergcn.data.molecules.rows import MoleculeRows, check_molecule_file, open_rows
 from deepergcn.data.molecules.skipped import Skipped
 from deepergcn.data.progress import ProgressHook
 from deepergcn.data.provenance import MoleculeProvenance, TableProvenance
 from deepergcn.data.storage.digest import text_digest
+from deepergcn.data.tables.columns import Columns, read_columns
+from deepergcn.data.tables.features import Unseen
 from deepergcn.data.tables.labels import missing_labels
-from deepergcn.data.tables.read import read_tables_to_predict
+from deepergcn.data.tables.read import read_tables_to_predict, table_files
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.dataset import load_data, transformed
@@ -35,12 +38,14 @@ class Rows:
         ids: The id of every row.
         positions: int64 [items of the dataset], the row of each, from 0.
         skipped: The rows that cannot be read, with the reason.
+        table: The columns of the input, where it is a table.
     """
 
     dataset: Dataset
     ids: tuple[str, ...]
     positions: Tensor
     skipped: tuple[Skipped, ...] = ()
+    table: Columns | None = None
 
 
 def read_rows_to_predict(
@@ -51,6 +56,8 @@ def read_rows_to_predict(
     *,
     smiles_column: str | None = None,
     id_column: str | None = None,
+    delimiter: str | None = None,
+    unseen: Unseen = "error",
     skipped_file: str | Path | None = None,
     progress: ProgressHook | None = None,
 ) -> Rows:
@@ -64,12 +71,14 @@ def read_rows_to_predict(
             raise InputError("a list of SMILES cannot be predicted: the network was not trained on molecules")
         rows = _smiles(data, recipe, info)
     elif isinstance(info.provenance, TableProvenance):
-        rows = _tables(data, edges, recipe, info.provenance)
+        rows = _tables(data, edges, recipe, info.provenance, delimiter, unseen)
     elif molecules and Path(data).name.lower().endswith(MOLECULE_NAMES):
-        if smiles_column is None and not Path(data).name.lower().endswith(SDF_NAMES):
+        check_molecule_file(Path(data))
+        if smiles_column is None and not Path(data).name.lower().endswith(SDF_NAMES + SMI_NAMES):
             known = info.provenance
             smiles_column = known.smiles_column if isinstance(known, MoleculeProvenance) else None
-        rows = _molecules(Path(data), recipe, info, smiles_column, id_column, skipped_file, progress)
+        opened = open_rows(Path(data), smiles_column, id_column, delimiter or _delimiter(info))
+        rows = _molecules(opened, recipe, info, skipped_file, progress)
     else:
         named = recipe.data.model_copy(update={"source": str(data), "edges": None if edges is None else str(edges)})
         rows = _whole(load_data(recipe.model_copy(update={"data": named})))
@@ -107,34 +116,46 @@ def _smiles(texts: Sequence[str], recipe: Recipe, info: RunInfo) -> Rows:
     return Rows(_prepared(dataset, recipe), tuple(texts), torch.from_numpy(parsed.positions), parsed.skipped)
 
 
-def _tables(nodes: str | Path, edges: str | Path | None, recipe: Recipe, provenance: TableProvenance) -> Rows:
-    return _whole(_prepared(read_tables_to_predict(nodes, edges, provenance=provenance), recipe))
+def _tables(
+    nodes: str | Path,
+    edges: str | Path | None,
+    recipe: Recipe,
+    provenance: TableProvenance,
+    delimiter: str | None,
+    unseen: Unseen,
+) -> Rows:
+    files = table_files(nodes, edges)
+    node_table, edge_table = (read_columns(file, delimiter or provenance.delimiter) for file in files)
+    dataset = read_tables_to_predict(node_table, edge_table, provenance=provenance, unseen=unseen)
+    return dataclasses.replace(_whole(_prepared(dataset, recipe)), table=node_table)
 
 
 def _molecules(
-    path: Path,
+    rows: MoleculeRows,
     recipe: Recipe,
     info: RunInfo,
-    smiles_column: str | None,
-    id_column: str | None,
     skipped_file: str | Path | None,
     progress: ProgressHook | None,
 ) -> Rows:
+    trained = info.provenance
     dataset = read_molecules_to_predict(
-        path,
+        rows,
         info.inputs.task.task(),
         label_names=info.label_names,
-        smiles_column=smiles_column,
-        id_column=id_column,
+        fragments=trained.fragments if isinstance(trained, MoleculeProvenance) else "all",
         skipped_file=skipped_file,
         progress=progress,
+        warn=False,
     )
     assert isinstance(dataset.provenance, MoleculeProvenance)
     skipped, row_numbers = dataset.provenance.skipped, dataset.provenance.row_numbers()
-    ids = dataset.ids
-    if skipped:
-        ids = tuple(name or "" for name in open_rows(path, smiles_column, id_column).names)
-    return Rows(_prepared(dataset, recipe), ids, torch.from_numpy(row_numbers) - 1, skipped)
+    ids = tuple(name or "" for name in rows.names)
+    return Rows(_prepared(dataset, recipe), ids, torch.from_numpy(row_numbers) - 1, skipped, rows.table)
+
+
+def _delimiter(info: RunInfo) -> str | None:
+    known = info.provenance
+    return known.delimiter if isinstance(known, MoleculeProvenance) else None
 
 
 def _check_features(dataset: Dataset, info: RunInfo) -> None:

@@ -1,6 +1,7 @@
 """What a trained network says about the rows of a file, and the files that it is written to."""
 
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +15,14 @@ import torch
 from torch import Tensor
 
 from deepergcn.data.molecules.skipped import Skipped
+from deepergcn.data.outputs import beside, output_columns
 from deepergcn.data.storage.csv_text import csv_text
 from deepergcn.data.storage.files import write_bytes, write_text
+from deepergcn.data.tables.columns import Columns
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
+from deepergcn.runs.calibration import Calibration
+from deepergcn.runs.outputs import decided_classes, thresholds, to_probabilities
 
 Floats = npt.NDArray[np.float32]
 
@@ -25,6 +30,7 @@ PREDICTION_NAMES = (".csv", ".parquet")
 EMBEDDING_NAMES = (".npz", ".parquet")
 """How the names of files end that can be written."""
 
+_NUMBER = re.compile(r"-[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?")
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
@@ -35,10 +41,12 @@ class Predictions:
     Attributes:
         task: What is predicted.
         names: The names of the task's outputs.
-        classes: The names of the two classes of every label of a binary or multi-label task.
+        classes: The names of the two classes of every label of a binary or multi-label task, the positive one second.
         ids: The id of every row.
         values: [rows, outputs]; probabilities of classes or labels, or the numbers of a regression; NaN where empty.
         skipped: The rows that cannot be read, with the reason.
+        calibration: How the probabilities were calibrated, where the loss was balanced.
+        inputs: The columns of the input.
     """
 
     task: Task
@@ -47,47 +55,48 @@ class Predictions:
     ids: tuple[str, ...]
     values: Floats
     skipped: tuple[Skipped, ...] = ()
+    calibration: Calibration | None = None
+    inputs: Columns | None = None
 
     def __len__(self) -> int:
         """The number of rows."""
         return len(self.ids)
 
-    def columns(self) -> dict[str, list[Any]]:
-        """The predictions as columns by name, None where empty.
+    def columns(self, *, inputs: bool = False) -> dict[str, list[Any]]:
+        """The predictions as columns by name, None where empty; ``id`` first.
 
-        After ``id`` come ``class`` and a ``score_`` for every class of a multi-class task, and for the second class of
-        a binary task; a ``class_`` and ``score_`` for every label of a multi-label task; or ``value`` (``value_`` and
-        the target's name, where there are several) of a regression.
+        :func:`deepergcn.data.outputs.output_columns` says how they are called. With ``inputs``, the columns of the
+        input come before them, and ``id`` is left out where the input has a column of this name.
         """
-        filled = [not bool(row.any()) for row in np.isnan(self.values)]
-        columns: dict[str, list[Any]] = {"id": list(self.ids)}
-        several = self.task.kind == "multi-label" or (self.task.kind == "regression" and len(self.names) > 1)
-        if self.task.kind == "multi-class":
-            best = np.where(filled, self.values.argmax(1), -1).tolist()
-            columns["class"] = [self.names[number] if number >= 0 else None for number in best]
-            columns |= {f"score_{name}": _cells(scores) for name, scores in zip(self.names, self.values.T, strict=True)}
-            return columns
-        for position, (name, values) in enumerate(zip(self.names, self.values.T, strict=True)):
-            ending = f"_{name}" if several else ""
-            if self.task.kind == "regression":
-                columns[f"value{ending}"] = _cells(values)
-            else:
-                pair = self.classes[position]
-                columns[f"class{ending}"] = [
-                    pair[int(score > 0.5)] if there else None for score, there in zip(values, filled, strict=True)
-                ]
-                columns[f"score{ending or '_' + pair[1]}"] = _cells(values)
-        return columns
+        decided = decided_classes(self.task, self.values, self.calibration)
+        predicted = output_columns(self.task, self.names, self.classes, self.values, decided)
+        known = {} if self.inputs is None or not inputs else self.inputs.columns()
+        return beside(known if "id" in known else {"id": list(self.ids), **known}, predicted)
 
-    def write(self, path: str | Path, *, spreadsheet: bool = False) -> None:
+    def decisions(self) -> list[str]:
+        """What decides for a class, where it is not the most probable one: a line for every label."""
+        if self.calibration is None or self.task.kind == "regression":
+            return []
+        if self.task.kind == "multi-class":
+            return ["class is the one most probable if all classes were equally frequent, as in the balanced loss"]
+        limits = thresholds(self.task, self.calibration)
+        several = self.task.kind == "multi-label"
+        return [
+            f"class{f'({name})' if several else ''} is {pair[1]} where its probability is above {limit:.3g}, the "
+            "middle of the balanced loss"
+            for name, pair, limit in zip(self.names, self.classes, limits, strict=True)
+        ]
+
+    def write(self, path: str | Path, *, spreadsheet: bool = False, inputs: bool = True) -> None:
         """Write the columns to a file ``.csv`` or ``.parquet``, whole or not at all.
 
         Args:
             path: The file.
             spreadsheet: In a CSV file, put ``'`` before every text that begins with ``=``, ``+``, ``-``, ``@``, a tab
-                or a line break: a spreadsheet would take it for a formula.
+                or a line break and is no negative number: a spreadsheet would take it for a formula.
+            inputs: Write the columns of the input too.
         """
-        columns = self.columns()
+        columns = self.columns(inputs=inputs)
         if check_ending(path, PREDICTION_NAMES) == ".parquet":
             write_bytes(Path(path), _parquet(pa.table(columns)))
             return
@@ -124,18 +133,11 @@ class Embeddings:
         write_bytes(Path(path), _parquet(pa.table({"id": list(self.ids), "embedding": lists})))
 
 
-def probabilities(task: Task, outputs: Tensor) -> Tensor:
+def probabilities(task: Task, outputs: Tensor, calibration: Calibration | None = None) -> Tensor:
     """From the outputs of a network [items, outputs] to probabilities, or to the numbers of a regression."""
     if not bool(outputs.isfinite().all()):
         raise InputError("the outputs of the network are not finite: its weights or the features are too large")
-    return to_probabilities(task, outputs)
-
-
-def to_probabilities(task: Task, outputs: Tensor) -> Tensor:
-    """:func:`probabilities` without a check of the outputs."""
-    if task.kind == "multi-class":
-        return outputs.softmax(1)
-    return outputs if task.kind == "regression" else outputs.sigmoid()
+    return to_probabilities(task, outputs, calibration)
 
 
 def at_rows(values: Tensor, positions: Tensor, rows: int) -> Floats:
@@ -156,17 +158,14 @@ def check_ending(path: str | Path, endings: Sequence[str]) -> str:
     return ending
 
 
-def _cells(values: Floats) -> list[float | None]:
-    return [None if value != value else value for value in values.tolist()]
-
-
 def _text(cell: Any) -> str:
     return "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
 
 
 def _no_formula(cell: Any) -> str:
     text = _text(cell)
-    return f"'{text}" if isinstance(cell, str) and text.startswith(_FORMULAS) else text
+    formula = isinstance(cell, str) and text.startswith(_FORMULAS) and not _NUMBER.fullmatch(text)
+    return f"'{text}" if formula else text
 
 
 def _parquet(table: Any) -> bytes:

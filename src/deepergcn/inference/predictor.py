@@ -3,12 +3,20 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import torch
 from torch import Tensor
 
 from deepergcn.data.dataset import PARTS, Dataset
 from deepergcn.data.progress import ProgressHook
-from deepergcn.data.provenance import label_schema
+from deepergcn.data.provenance import TableProvenance, label_schema
 from deepergcn.data.registry import SOURCES
+from deepergcn.data.storage.digest import file_digest, text_digest
+from deepergcn.data.storage.source_files import check_file
+from deepergcn.data.tables.features import Unseen
+from deepergcn.data.tables.labels import labelled as labelled_items
+from deepergcn.data.tables.labels import read_labels
+from deepergcn.data.tables.read import table_files
+from deepergcn.data.task import Metric
 from deepergcn.errors import InputError
 from deepergcn.inference.inputs import Rows, read_rows_to_predict
 from deepergcn.inference.predictions import Embeddings, Predictions, at_rows, probabilities
@@ -17,8 +25,11 @@ from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.dataset import load_data
 from deepergcn.runs.environment import environment, warn_of_changes
 from deepergcn.runs.model_file import TrainedModel, load_model
-from deepergcn.runs.run import Run
+from deepergcn.runs.network import Rescale
+from deepergcn.runs.outputs import output_names, two_classes
+from deepergcn.runs.run import MetricScore, Run
 from deepergcn.training.evaluation import Evaluation
+from deepergcn.training.scores import all_scores
 
 Input = str | Path | Sequence[str] | Dataset
 """A file of molecules, a list of SMILES, a table of nodes or a folder with nodes and edges, or any other dataset."""
@@ -63,6 +74,7 @@ class Predictor:
         recipe: What it was trained by.
         info: What else its run was made of.
         task: What it predicts.
+        calibration: How its outputs become probabilities, where its loss was balanced.
         own_run: Whether it stands in the run directory of the same data, so that :meth:`evaluate` may read what its
             recipe names. A model file alone may come from anyone, and reads nothing that its user has not named.
     """
@@ -72,6 +84,7 @@ class Predictor:
         self.recipe = trained.recipe
         self.info = trained.info
         self.epoch = trained.epoch
+        self.calibration = trained.calibration
         self.own_run = own_run
         self.task = trained.info.inputs.task.task()
 
@@ -82,6 +95,8 @@ class Predictor:
         *,
         smiles_column: str | None = None,
         id_column: str | None = None,
+        delimiter: str | None = None,
+        unseen: Unseen = "error",
         skipped_file: str | Path | None = None,
         progress: ProgressHook | None = None,
     ) -> Predictions:
@@ -92,18 +107,22 @@ class Predictor:
             edges: The table of edges, where ``data`` is a table of nodes.
             smiles_column: The column of SMILES; that of training if None.
             id_column: The column of names for the molecules; their SMILES (titles in an SDF) if None.
+            delimiter: What stands between the cells of a text; as in training if None.
+            unseen: Whether a category that training has not seen is an error, or none of its categories.
             skipped_file: The CSV file to list the rows in that cannot be read.
             progress: Called with the number of molecules read and their total number.
         """
-        rows = self._rows(data, edges, smiles_column, id_column, skipped_file, progress)
-        values = probabilities(self.task, self._run(rows.dataset, self.network))
+        rows = self._rows(data, edges, smiles_column, id_column, delimiter, unseen, skipped_file, progress)
+        values = probabilities(self.task, self._run(rows.dataset, self.network), self.calibration)
         return Predictions(
             self.task,
-            self.output_names(),
-            self._classes(),
+            output_names(self.info),
+            two_classes(self.info),
             rows.ids,
             at_rows(values, rows.positions, len(rows.ids)),
             rows.skipped,
+            self.calibration,
+            rows.table,
         )
 
     def embed(
@@ -113,11 +132,13 @@ class Predictor:
         *,
         smiles_column: str | None = None,
         id_column: str | None = None,
+        delimiter: str | None = None,
+        unseen: Unseen = "error",
         skipped_file: str | Path | None = None,
         progress: ProgressHook | None = None,
     ) -> Embeddings:
         """The features of every row's node or graph before the head; the arguments are those of :meth:`predict`."""
-        rows = self._rows(data, edges, smiles_column, id_column, skipped_file, progress)
+        rows = self._rows(data, edges, smiles_column, id_column, delimiter, unseen, skipped_file, progress)
         values = self._run(rows.dataset, self.network.embed)
         return Embeddings(rows.ids, at_rows(values, rows.positions, len(rows.ids)), rows.skipped)
 
@@ -130,7 +151,7 @@ class Predictor:
         id_column: str | None = None,
     ) -> Rows:
         """What there is to predict, as the network takes it; the arguments are those of :meth:`predict`."""
-        return self._rows(data, edges, smiles_column, id_column, None, None)
+        return self._rows(data, edges, smiles_column, id_column, None, "error", None, None)
 
     def outputs(self, dataset: Dataset) -> Tensor:
         """The outputs [items, outputs] for the items of a dataset, before probabilities are taken."""
@@ -151,13 +172,69 @@ class Predictor:
                 the dataset has a name.
             edges: The table of edges, where ``data`` is a table of nodes.
         """
+        return {
+            part: scores[self.task.metric].score
+            for part, scores in self.evaluate_all(parts, data, edges, (self.task.metric,)).items()
+        }
+
+    def evaluate_all(
+        self,
+        parts: Sequence[str] = PARTS,
+        data: str | Path | None = None,
+        edges: str | Path | None = None,
+        metrics: Sequence[Metric] = (),
+    ) -> dict[str, dict[str, MetricScore]]:
+        """The scores of each part by several metrics (those of the recipe if none is named), of every target too."""
         for part in parts:
             if part not in PARTS:
                 raise InputError(f"split is {part!r}; expected one of {', '.join(PARTS)}")
         dataset = self.dataset(data, edges)
         evaluation = Evaluation(dataset, self.recipe, self.info.seed, parts)
         outputs = evaluation.outputs(self.network)
-        return {part: evaluation.score(outputs, part) for part in parts}
+        return {part: self._scores(metrics, outputs, dataset.y, dataset.split[part]) for part in parts}
+
+    def evaluate_file(
+        self,
+        data: str | Path,
+        edges: str | Path | None = None,
+        *,
+        metrics: Sequence[Metric] = (),
+        unseen: Unseen = "error",
+        progress: ProgressHook | None = None,
+    ) -> tuple[int, dict[str, MetricScore]]:
+        """The scores on another file that has the labels of training, and the number of rows that they are of.
+
+        Args:
+            data: A file of molecules or a table of nodes, with the label columns of training.
+            edges: The table of edges, where ``data`` is a table of nodes.
+            metrics: The metrics; those of the recipe if none is named.
+            unseen: As for :meth:`predict`.
+            progress: As for :meth:`predict`.
+        """
+        schema = label_schema(self.info.provenance)
+        if schema is None:
+            raise InputError(f"{data}: the network was not trained on a user's own file, whose columns say the labels")
+        rows = self._rows(data, edges, None, None, None, unseen, None, progress)
+        assert rows.table is not None
+        y = read_labels(rows.table.take(rows.positions.numpy()), schema)
+        labelled = torch.from_numpy(labelled_items(y))
+        if not len(labelled):
+            raise InputError(f"{data}: no row has a label in {', '.join(map(repr, schema.columns))}")
+        return len(labelled), self._scores(metrics, self._run(rows.dataset, self.network), y, labelled)
+
+    def is_trained_on(self, data: str | Path, edges: str | Path | None = None) -> bool:
+        """Whether this is the file, or these are the tables, that the network was trained on."""
+        if isinstance(self.info.provenance, TableProvenance):
+            return text_digest(*map(file_digest, table_files(data, edges))) == self.info.digest
+        check_file(Path(data))
+        return file_digest(Path(data)) == self.info.digest
+
+    def _scores(self, metrics: Sequence[Metric], outputs: Tensor, y: Tensor, items: Tensor) -> dict[str, MetricScore]:
+        chosen = metrics or self.recipe.evaluation.metrics or (self.task.metric,)
+        scale = None
+        if self.recipe.evaluation.scaled:
+            scale = next(m.deviation for m in self.network.modules() if isinstance(m, Rescale))
+        return all_scores(self.task, chosen, output_names(self.info), outputs[items], y[items], scale)
 
     def dataset(self, data: str | Path | None = None, edges: str | Path | None = None) -> Dataset:
         """The dataset that the network was trained on; the arguments are those of :meth:`evaluate`."""
@@ -186,6 +263,8 @@ class Predictor:
         edges: str | Path | None,
         smiles_column: str | None,
         id_column: str | None,
+        delimiter: str | None,
+        unseen: Unseen,
         skipped_file: str | Path | None,
         progress: ProgressHook | None,
     ) -> Rows:
@@ -196,6 +275,8 @@ class Predictor:
             self.info,
             smiles_column=smiles_column,
             id_column=id_column,
+            delimiter=delimiter,
+            unseen=unseen,
             skipped_file=skipped_file,
             progress=progress,
         )
@@ -211,12 +292,4 @@ class Predictor:
 
     def output_names(self) -> tuple[str, ...]:
         """The names of the targets, classes or labels; their numbers where they have none."""
-        return self.info.label_names or tuple(map(str, range(self.task.outputs)))
-
-    def _classes(self) -> tuple[tuple[str, str], ...]:
-        if self.task.loss != "bce":
-            return ()
-        labels = label_schema(self.info.provenance)
-        found = () if labels is None else labels.classes
-        named = len(found) == self.task.outputs and all(len(pair) == 2 for pair in found)
-        return tuple((no, yes) for no, yes in found) if named else (("0", "1"),) * self.task.outputs
+        return output_names(self.info)

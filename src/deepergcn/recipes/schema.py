@@ -258,6 +258,8 @@ class EvaluationSection(Section):
             number of partitions was chosen by the memory.
         train: whether to score graphs or links of the train part too.
         smoothing: the number of evaluations over whose validation scores the mean is taken to choose the best epoch.
+        metrics: all metrics that are reported at the end; the task's, which chooses the epoch, alone if empty.
+        scaled: whether the errors of several targets are averaged in units of the targets' standard deviations.
     """
 
     every: Count = 1
@@ -266,6 +268,8 @@ class EvaluationSection(Section):
     draws: Count | None = None
     train: bool = False
     smoothing: Count = 1
+    metrics: tuple[Metric, ...] = ()
+    scaled: bool = False
 
 
 class Published(Section):

@@ -69,6 +69,15 @@ def _front_matter(run: Run, summary: Summary, licence: str | None) -> dict[str, 
     }
 
 
+def _calibrated(run: Run) -> str:
+    kind = run.info.inputs.task.kind
+    if kind == "regression":
+        return "Values are in the units of the targets."
+    if run.recipe.loss.balance or run.recipe.loss.name == "auc-margin":
+        return "Probabilities were calibrated on the validation part."
+    return "Probabilities are those of the training loss and were not calibrated afterwards."
+
+
 def _body(run: Run, summary: Summary, licence: str | None, intended_use: str | None) -> str:
     info, model = run.info, run.recipe.model
     task = info.inputs.task
@@ -121,7 +130,7 @@ model.predict("input.csv").columns()
 **Intended use.** {use}
 
 **Limits.** The scores hold for data drawn like the test part of the dataset above. Predictions on other data were not
-evaluated. Probabilities are those of the training loss and were not calibrated afterwards.
+evaluated. {_calibrated(run)}
 
 ## Recipe
 

@@ -100,6 +100,8 @@ class RunPage:
     confusion: Confusion | None
     worst: list[WorstError]
     recipe: str
+    data: Facts
+    scores: list[tuple[str, str, str, str]]
     kind: str = "run"
 
     @property
@@ -140,6 +142,8 @@ def run_page(folder: Path, outcomes: Outcomes | None = None) -> RunPage:
         confusion=None if outcomes is None else confusion(outcomes),
         worst=[] if outcomes is None else worst_errors(outcomes),
         recipe=dump_recipe(run.recipe),
+        data=[] if (report := run.data_report()) is None else report.lines(),
+        scores=_scores(run),
     )
 
 
@@ -182,6 +186,17 @@ def _entry(anchor: str, study: StudyTable, entry: CellRun, run: Run | None, resu
         charts=_drawn(charts),
         command=entry.command,
     )
+
+
+def _scores(run: Run) -> list[tuple[str, str, str, str]]:
+    """Part, metric, target and score of a run on a user's own data."""
+    found = run.scores()
+    rows = []
+    for part, scores in ({} if found is None else found.parts).items():
+        for metric, score in scores.items():
+            named = [("all" if score.targets else "", score.score), *score.targets.items()]
+            rows += [(part, metric, name, "" if value is None else f"{value:.4f}") for name, value in named]
+    return rows
 
 
 def _facts(run: Run) -> Facts:

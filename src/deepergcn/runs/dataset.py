@@ -7,15 +7,23 @@ from deepergcn.data.registry import SOURCES, load_described
 from deepergcn.data.transforms import apply_transforms
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import DataSection, Recipe
+from deepergcn.runs.data_report import DataReport
 from deepergcn.user_cache import expand
 
 
 @dataclass(frozen=True, eq=False)
 class LoadedData:
-    """A dataset in memory, before any transforms, and the section of a recipe that names it."""
+    """A dataset in memory, before any transforms.
+
+    Attributes:
+        section: the section of a recipe that names it.
+        dataset: the dataset.
+        report: what was found in the files, where they are a user's own.
+    """
 
     section: DataSection
     dataset: Dataset
+    report: DataReport | None = None
 
 
 def load_data(recipe: Recipe, loaded: LoadedData | None = None) -> Dataset:
@@ -56,8 +64,7 @@ def _same_files(one: DataSection, other: DataSection) -> bool:
 def _read(section: DataSection) -> Dataset:
     if section.source not in SOURCES and not expand(section.source).exists():
         raise InputError(
-            f"{section.source}: is neither the name of a dataset ({', '.join(SOURCES)}) nor a file or folder; "
-            "set the dataset with --data"
+            f"{section.source}: is neither the name of a dataset ({', '.join(SOURCES)}) nor a file or folder"
         )
     return load_described(
         section.source, section.edges, section.options, nodes=section.nodes, links=section.reader == "links"

@@ -17,7 +17,9 @@ from deepergcn.errors import InputError
 from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.recipes.load import dump_recipe, read_recipe
 from deepergcn.recipes.schema import Recipe
+from deepergcn.runs.calibration import Calibration
 from deepergcn.runs.network import build_model
+from deepergcn.runs.older import as_read
 from deepergcn.runs.run import FORMAT, FORMATS, RunInfo, parse_json
 
 ENTRY = "deepergcn"
@@ -32,6 +34,7 @@ class TrainedModel:
     recipe: Recipe
     info: RunInfo
     epoch: int
+    calibration: Calibration | None = None
 
 
 def save_model(path: Path, trained: TrainedModel) -> None:
@@ -42,6 +45,8 @@ def save_model(path: Path, trained: TrainedModel) -> None:
         "run": trained.info.model_dump_json(),
         "epoch": str(trained.epoch),
     }
+    if trained.calibration is not None:
+        content["calibration"] = trained.calibration.model_dump_json()
     tensors = trained.model.state_dict()
     content["checksum"] = checksum(content, tensors)
     write_tensors(path, tensors, {ENTRY: json.dumps(content)})
@@ -80,13 +85,14 @@ def load_model(path: str | Path) -> TrainedModel:
         raise InputError(f"{file}: is damaged: its content does not match its checksum")
     if not (content["epoch"].isascii() and content["epoch"].isdecimal() and len(content["epoch"]) < 16):
         raise InputError(f"{file}: epoch in its metadata is {content['epoch'][:40]!r}; expected a number")
-    recipe = read_recipe(content["recipe"], f"{file}: recipe")
     info = parse_json(content["run"], RunInfo, f"{file}: run")
+    recipe = as_read(read_recipe(content["recipe"], f"{file}: recipe"), info.format, info.provenance)
+    calibration = _calibration(file, content, info)
     _check_weights(file, tensors, recipe, info)
     with torch.random.fork_rng(devices=[]):
         model = build_model(recipe, info.inputs)
     model.load_state_dict(tensors)
-    return TrainedModel(model.eval(), recipe, info, int(content["epoch"]))
+    return TrainedModel(model.eval(), recipe, info, int(content["epoch"]), calibration)
 
 
 def _content(file: Path, metadata: Mapping[str, str]) -> dict[str, str]:
@@ -100,6 +106,17 @@ def _content(file: Path, metadata: Mapping[str, str]) -> dict[str, str]:
     if not isinstance(content, dict) or not all(isinstance(value, str) for value in content.values()):
         raise InputError(f"{file}: its metadata cannot be read; expected a model that deepergcn train has written")
     return content
+
+
+def _calibration(file: Path, content: Mapping[str, str], info: RunInfo) -> Calibration | None:
+    if "calibration" not in content:
+        return None
+    found = parse_json(content["calibration"], Calibration, f"{file}: calibration")
+    task = info.inputs.task
+    scales = 1 if task.kind == "multi-class" else task.outputs
+    if task.kind == "regression" or (len(found.scale), len(found.shift)) != (scales, task.outputs):
+        raise InputError(f"{file}: its calibration does not fit a {task.kind} task of {task.outputs} outputs")
+    return found
 
 
 def _check_weights(file: Path, tensors: Mapping[str, Tensor], recipe: Recipe, info: RunInfo) -> None:

@@ -4,12 +4,16 @@
 |---|---|
 | ``recipe.yaml`` | the recipe with all changes |
 | ``run.json`` | :class:`RunInfo`: versions, machine, seed, parameter count, data digest, task, how the data was read |
+| ``data.json`` | :class:`DataReport`: what was found in the user's own files, if trained on them |
 | ``skipped.csv`` | the molecules that could not be read, with row and reason, if any |
 | ``metrics.csv`` | one row per epoch: :data:`METRIC_COLUMNS`; empty cells if nothing was evaluated |
 | ``dynamics.csv`` | one row per epoch and layer: :data:`DYNAMIC_COLUMNS`; empty cells if a layer has no such value |
 | ``model.safetensors`` | the weights of the best epoch with recipe and record: this file alone can predict |
 | ``state/`` | the last two states of training, for resuming |
 | ``summary.json`` | :class:`Summary`, after the last epoch |
+| ``scores.json`` | :class:`RunScores`: all metrics, per target too; this and the next two if trained on own files |
+| ``predictions.parquet`` | labels and predictions of the validation and test parts at the best epoch |
+| ``split.csv`` | the part of every row |
 | ``plots/`` | plots of the CSV files |
 | ``tensorboard/`` | the same as TensorBoard events, if requested |
 | ``lock`` | held by the training process |
@@ -27,13 +31,15 @@ from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
 from deepergcn.recipes.load import dump_recipe, read_recipe
 from deepergcn.recipes.schema import Inputs, Recipe
+from deepergcn.runs.data_report import DataReport
 from deepergcn.runs.environment import Environment
+from deepergcn.runs.older import as_read
 
-FORMAT = 2
+FORMAT = 3
 """The format version of run directories and model files."""
 
-FORMATS = (1, 2)
-"""The format versions that can be read; version 1 does not record the environment."""
+FORMATS = (1, 2, 3)
+"""The format versions that can be read; 1 does not record the environment, 1 and 2 inferred kinds by other rules."""
 
 METRIC_COLUMNS = (
     "epoch",
@@ -52,11 +58,15 @@ DYNAMIC_COLUMNS = ("epoch", "layer", "beta", "p", "y", "s")
 FILES = (
     "recipe.yaml",
     "run.json",
+    "data.json",
     "skipped.csv",
     "metrics.csv",
     "dynamics.csv",
     "model.safetensors",
     "summary.json",
+    "scores.json",
+    "predictions.parquet",
+    "split.csv",
     "sample.csv",
 )
 FOLDERS = ("state", "plots")
@@ -120,6 +130,19 @@ class Summary(_Json):
     seconds: float
 
 
+class MetricScore(_Json):
+    """A score by one metric: over all targets, and of each alone where there are several."""
+
+    score: float | None
+    targets: dict[str, float | None] = {}
+
+
+class RunScores(_Json):
+    """The scores of each part at the best epoch, by metric."""
+
+    parts: dict[str, dict[str, MetricScore]]
+
+
 class Run:
     """A run directory, opened by :meth:`open` or created by :meth:`create`.
 
@@ -150,11 +173,11 @@ class Run:
         file = folder / "run.json"
         form = read_json(file, _Format).format
         if form not in FORMATS:
-            known = " and ".join(map(str, FORMATS))
+            known = ", ".join(map(str, FORMATS))
             raise InputError(f"{file}: has format {form}; this version of deepergcn reads the formats {known}")
         info = read_json(file, RunInfo)
         file = folder / "recipe.yaml"
-        return cls(folder, read_recipe(_read(file), str(file)), info)
+        return cls(folder, as_read(read_recipe(_read(file), str(file)), info.format, info.provenance), info)
 
     @property
     def model_file(self) -> Path:
@@ -168,6 +191,16 @@ class Run:
     def dynamics(self) -> list[Row]:
         """The rows of ``dynamics.csv``."""
         return read_rows(self.path / "dynamics.csv", DYNAMIC_COLUMNS)
+
+    def data_report(self) -> DataReport | None:
+        """What was found in a user's own files; None where there is no report on them."""
+        file = self.path / "data.json"
+        return read_json(file, DataReport) if file.exists() else None
+
+    def scores(self) -> RunScores | None:
+        """All scores of a run on a user's own data; None where it has not ended."""
+        file = self.path / "scores.json"
+        return read_json(file, RunScores) if file.exists() else None
 
     def summary(self) -> Summary | None:
         """The result of the run; None if it has not finished."""

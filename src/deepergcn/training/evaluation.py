@@ -14,7 +14,7 @@ from deepergcn.data.seeds import derive
 from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.state import Scores
 from deepergcn.training.cost.sizes import evaluation_partitions
-from deepergcn.training.losses import LossFunction, present_labels
+from deepergcn.training.losses import LossFunction, balanced_weight, present_labels
 
 Forward = Callable[..., Tensor]
 """A network, or its ``embed``, called with a batch."""
@@ -54,6 +54,7 @@ class Evaluation:
             batch_size=batch_size if dataset.task.level == "graph" else 1,
             partitions=partitions,
         )
+        self.scale = _scale(dataset) if recipe.evaluation.scaled else None
 
     def outputs(self, forward: Forward, device: torch.device | None = None) -> Tensor:
         """The outputs of ``forward`` for every item of the dataset, [items, outputs], averaged over draws.
@@ -76,7 +77,7 @@ class Evaluation:
         """
         from deepergcn.training.metrics import make_metric  # here, since torchmetrics is slow to import
 
-        metric = make_metric(self.dataset.task)
+        metric = make_metric(self.dataset.task, self.scale)
         mine = self.items(part)[self.rank :: self.world]
         metric.update(outputs[mine], self.dataset.y[mine])
         score = metric.compute()
@@ -130,3 +131,8 @@ class Evaluation:
             outputs.total = torch.zeros(outputs.items, self.dataset.task.outputs)
         for tensor in (outputs.total, outputs.count):
             torch.distributed.all_reduce(tensor)
+
+
+def _scale(dataset: Dataset) -> Tensor:
+    """The standard deviation of every target of a regression in the train part; 1 where it is 0."""
+    return balanced_weight(dataset.task, dataset.y[dataset.split["train"]]).rsqrt()

@@ -21,6 +21,7 @@ from deepergcn.runs.network import Rescale
 from deepergcn.runs.run import Run, Summary
 from deepergcn.runs.state import Progress, Scores, resume_state, save_state
 from deepergcn.training.average import weight_average
+from deepergcn.training.calibrate import fit_calibration
 from deepergcn.training.evaluation import Evaluation
 from deepergcn.training.finite import check_finite, check_gradient, explained
 from deepergcn.training.flag import flag_step
@@ -96,7 +97,7 @@ class Loop:
         better = scores is not None and self._is_better(scores)
         if self.fabric.is_global_zero:
             if better:
-                save_model(self.run.model_file, TrainedModel(self.evaluated, self.recipe, self.run.info, epoch))
+                save_model(self.run.model_file, self._trained(epoch))
             seconds = time.perf_counter() - started
             rate = self._learning_rate(epoch, len(self.source) - 1)
             row, layers = self.log.write(
@@ -180,8 +181,18 @@ class Loop:
             return None
         network = self.evaluated.eval()
         with self.fabric.autocast():
-            outputs = self.evaluation.outputs(network, device=self.fabric.device)
-        return self.evaluation.scores(outputs, epoch, self.loss)
+            self.outputs = self.evaluation.outputs(network, device=self.fabric.device)
+        return self.evaluation.scores(self.outputs, epoch, self.loss)
+
+    def _trained(self, epoch: int) -> TrainedModel:
+        """The network as it was evaluated last, calibrated where its loss makes its outputs no probabilities."""
+        section, task, valid = self.recipe.loss, self.dataset.task, self.dataset.split["valid"]
+        calibration = None
+        if task.kind != "regression" and (section.balance or section.name == "auc-margin"):
+            weight = self._loss_weight()
+            prior = torch.ones(task.outputs) if weight is None else weight
+            calibration = fit_calibration(task, self.outputs[valid], self.dataset.y[valid], prior)
+        return TrainedModel(self.evaluated, self.recipe, self.run.info, epoch, calibration)
 
     def _is_better(self, new: Scores) -> bool:
         """By the validation score, then by the validation loss; the last epoch where there is neither.

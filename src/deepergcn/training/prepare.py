@@ -8,6 +8,7 @@ from typing import Any
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.molecules.skipped import write_skipped
 from deepergcn.data.provenance import skipped_rows
+from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
 from deepergcn.recipes.load import validate
 from deepergcn.recipes.schema import Recipe
@@ -16,6 +17,7 @@ from deepergcn.runs.dataset import LoadedData, absolute, load_data
 from deepergcn.runs.environment import environment, versions, warn_of_changes
 from deepergcn.runs.log import RunLog
 from deepergcn.runs.network import build_model, count_parameters, dataset_inputs
+from deepergcn.runs.older import as_read
 from deepergcn.runs.run import FORMAT, Run, RunInfo
 from deepergcn.runs.state import resume_state
 from deepergcn.training.average import weight_average
@@ -65,6 +67,7 @@ def plan_resume(
     if seed is not None and seed != run.info.seed:
         raise InputError(f"{folder}: was started with seed {run.info.seed}; it cannot be resumed with seed {seed}")
     values = run.recipe.model_dump(mode="json")
+    asked = None if asked is None else as_read(asked, run.info.format, run.info.provenance)
     old, new = _flat(values), {} if asked is None else _flat(_with_absolute_paths(asked).model_dump(mode="json"))
     for key in new and [*old, *new]:
         if old.get(key) != new.get(key) and key not in ("training.epochs", "training.memory"):
@@ -118,6 +121,8 @@ def prepare(plan: Plan, processes: int = 1, callback: Callback | None = None) ->
     )
     if skipped := skipped_rows(dataset.provenance):
         write_skipped(skipped, plan.folder / "skipped.csv")
+    if plan.loaded is not None and plan.loaded.report is not None:
+        write_text(plan.folder / "data.json", plan.loaded.report.model_dump_json(indent=1) + "\n")
     Run.create(plan.folder, recipe, info)
     return Prepared(dataset, segments)
 

@@ -32,6 +32,7 @@ from deepergcn.training.distributed import (
     with_threads,
 )
 from deepergcn.training.loop import Loop
+from deepergcn.training.outcome import write_outcome
 from deepergcn.training.prepare import Plan, plan_resume, plan_run, prepare
 from deepergcn.training.seeds import seed_torch
 from deepergcn.training.signals import Interrupted, Signals
@@ -163,6 +164,7 @@ def _work(
         finally:
             callback.on_train_end()
         if fabric.is_global_zero:
+            write_outcome(run, dataset)
             write_text(folder / "summary.json", summary.model_dump_json(indent=1) + "\n")
             write_plots(run)
             write_sample(run)

@@ -104,7 +104,11 @@ def test_a_target_that_is_no_number_is_skipped_in_a_regression(file: Path, root:
     torch.testing.assert_close(dataset.y, torch.tensor([[0.5], [NAN], [-2.0]]), equal_nan=True)
     assert skipped_rows(dataset.provenance) == (
         Skipped(2, "C1CC", "unclosed ring"),
-        Skipped(4, "c1ccccc1", "column 'value' is '>3'; expected a number"),
+        Skipped(
+            4,
+            "c1ccccc1",
+            "column 'value' is '>3'; expected a number (a censored value: write its limit, 3, or leave the cell empty)",
+        ),
     )
     assert row_numbers(dataset) == [1, 3, 5]
     with pytest.raises(InputError, match=r"row 4: column 'value' is '>3'; expected a number"):
@@ -225,7 +229,7 @@ def test_sdf(packed: bool, root: Path, tmp_path: Path) -> None:
         ("m.csv", b"smiles,y\n", "the table has no rows"),
         ("m.csv", b"smiles,y\nx,1\nx,0\n", "no row can be read; row 1 is 'x': syntax error near position 1"),
         ("m.csv", b"mol,y\nC,1\n", "there is no column 'smiles' for the SMILES; the columns are 'mol', 'y'"),
-        ("m.smi", b"C\n", "expected a name that ends in .csv, .csv.gz, .parquet, .sdf, .sdf.gz"),
+        ("m.mol", b"C\n", "expected a name that ends in .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .sdf, .sdf.gz, .smi"),
     ],
 )
 def test_damage_is_named_and_mended(name: str, content: bytes, message: str, root: Path, tmp_path: Path) -> None:
@@ -241,7 +245,7 @@ def test_damage_is_named_and_mended(name: str, content: bytes, message: str, roo
 def test_wrong_arguments(file: Path, root: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no label column is named; the columns are 'name', 'SMILES'"):
         read_molecules(file, root=root)
-    with pytest.raises(InputError, match="split is 'scafold'; expected random or scaffold"):
+    with pytest.raises(InputError, match="split is 'scafold'; expected random or stratified or scaffold"):
         read_molecules(file, targets="active", split="scafold", root=root)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="no column 'fold' for the split"):
         read_molecules(file, targets="active", split_column="fold", root=root)

@@ -92,7 +92,7 @@ def test_nested_parquet_column(tmp_path: Path) -> None:
         ("a.csv.gz", b"a\n1\n", "Not a gzipped file"),
         ("a.csv.gz", gzip.compress(b"a\n" + bytes(range(48, 58)) * 999, mtime=0)[:-9], "damaged or cut short"),
         ("a.parquet", b"PAR1", "cannot be read"),
-        ("a.txt", b"a\n1\n", "expected a name that ends in .csv, .csv.gz, .parquet"),
+        ("a.txt", b"a\n1\n", "expected a name that ends in .csv, .csv.gz, .tsv, .tsv.gz, .parquet"),
     ],
 )
 def test_damage_is_named_and_mended(name: str, content: bytes, message: str, tmp_path: Path) -> None:
@@ -218,3 +218,43 @@ def test_messages_stay_short(tmp_path: Path) -> None:
     assert len(str(caught.value)) < len(str(tmp_path)) + 300
     with pytest.raises(InputError, match=r"'c19' and 480 more$"):
         table.require(["z"], "features")
+
+
+@pytest.mark.parametrize(
+    ("name", "delimiter", "between"),
+    [
+        ("a.csv", None, ";"),
+        ("a.csv", None, "\t"),
+        ("a.tsv", None, "\t"),
+        ("a.csv", "|", "|"),
+        ("a.csv", "semicolon", ";"),
+    ],
+)
+def test_what_stands_between_cells(name: str, delimiter: str | None, between: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text(between.join(['"n, 1"', " t "]) + "\n" + between.join(["1", '"x, y"']) + "\n")
+    table = read_columns(path, delimiter)
+    assert (table.names, table.delimiter) == (("n, 1", "t"), between)
+    assert table.text("t").to_pylist() == ["x, y"]
+    path.write_text(between.join("ab") + "\n" + between.join("12") + "\n" + between.join('3"') + "\n")
+    with pytest.raises(InputError, match="row 2 has a quote that is never closed"):
+        read_columns(path, delimiter)
+
+
+def test_a_comma_in_the_header_comes_first(tmp_path: Path) -> None:
+    assert columns(tmp_path / "a.csv", "a;b,c\n1;2,3\n").names == ("a;b", "c")
+
+
+@pytest.mark.parametrize("delimiter", ["", "ab", "a", '"', "\n", "é"])
+def test_a_delimiter_that_is_none(delimiter: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a\n1\n")
+    with pytest.raises(InputError, match="expected comma, semicolon, tab or another single character"):
+        read_columns(tmp_path / "a.csv", delimiter)
+
+
+def test_blanks_around_names(tmp_path: Path) -> None:
+    table = columns(tmp_path / "a.csv", " n ,t\n1,x\n")
+    assert table.names == ("n", "t")
+    assert table.text("n").to_pylist() == table.text(" n ").to_pylist() == ["1"]
+    with pytest.raises(InputError, match="two columns are called 'n'"):
+        columns(tmp_path / "b.csv", "n ,n\n1,2\n")

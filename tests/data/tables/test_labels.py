@@ -9,8 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepergcn.data.labels import MOST_CLASSES
 from deepergcn.data.tables.columns import Columns
+from deepergcn.data.tables.kinds import MOST_CLASSES, column_kind
 from deepergcn.data.tables.labels import (
     LabelSchema,
     infer_labels,
@@ -33,11 +33,13 @@ def table(**cells: list[str]) -> Columns:
     ("cells", "kind", "classes"),
     [
         (["0", "1", "", "0"], "binary", ("0", "1")),
-        (["0", "", "0", "0"], "binary", ("0", "1")),
-        (["1.0", "-1.0", "NA", "1.0"], "binary", ("-1", "1")),
+        (["active", "inactive", ""], "binary", ("inactive", "active")),
+        (["Toxic", "safe", ""], "binary", ("safe", "Toxic")),
+        (["permeable", "non-permeable"], "binary", ("non-permeable", "permeable")),
+        (["yes", "unknown"], "binary", ("unknown", "yes")),
+        (["red", "green"], "binary", ("green", "red")),
         (["no", "yes", "", "no"], "binary", ("no", "yes")),
         (["True", "False", "None", "True"], "binary", ("False", "True")),
-        (["10", "9", "2", ""], "multi-class", ("2", "9", "10")),
         (["b", "a", "c", "NaN"], "multi-class", ("a", "b", "c")),
     ],
 )
@@ -49,9 +51,14 @@ def test_kind_of_one_column(cells: list[str], kind: Kind, classes: tuple[str, ..
 
 def test_numbers_are_a_regression() -> None:
     assert infer_labels(table(y=["0.5", "1", "2"]), ["y"]).kind == "regression"
-    many = [str(i) for i in range(MOST_CLASSES + 1)]
-    assert infer_labels(table(y=many), ["y"]).kind == "regression"
-    assert infer_labels(table(y=many[1:]), ["y"]).kind == "multi-class"
+    for whole in (["0", "1", "2"], ["1", "2"], [str(i) for i in range(MOST_CLASSES + 1)]):
+        assert infer_labels(table(y=whole), ["y"]).kind == "regression"
+    assert column_kind(table(y=["3", "1", "2"]), "y") == (
+        "regression",
+        "whole numbers from 1 to 3; --task multi-class takes them for classes",
+    )
+    assert infer_labels(table(y=["10", "9", "2", ""]), ["y"], "multi-class").classes == (("2", "9", "10"),)
+    assert infer_labels(table(y=["1.0", "-1.0", "NA"]), ["y"], "binary").classes == (("-1", "1"),)
     assert infer_labels(table(y=["0", "1", "2"]), ["y"], "regression").kind == "regression"
 
 
@@ -63,8 +70,31 @@ def test_several_columns() -> None:
     torch.testing.assert_close(
         read_labels(two, schema), torch.tensor([[0.0, 0.0], [1.0, 1.0], [NAN, 0.0]]), equal_nan=True
     )
-    assert infer_labels(table(a=["0", "1"], b=["1.5", "2"], c=["3", "4"]), "abc").kind == "multi-label"
     assert infer_labels(table(a=["0", "1", "2"], b=["1.5", "2", ""]), "ab").kind == "regression"
+    assert infer_labels(table(a=["0", "0"], b=["0", "1"]), "ab").classes == (("0", "1"), ("0", "1"))
+    said = infer_labels(two, ["a", "b"], positive=["0", "x"])
+    assert said.classes == (("1", "0"), ("y", "x"))
+    assert infer_labels(table(a=["no", "yes"], b=["yes", "no"]), "ab", positive="no").classes == (("yes", "no"),) * 2
+
+
+def test_values_that_stand_for_missing_labels() -> None:
+    cells = table(y=["-1", "0", "1", "-1.0", "?"])
+    schema = infer_labels(cells, ["y"], missing=["-1", "?"])
+    assert schema == LabelSchema(("y",), "binary", (("0", "1"),), ("-1", "?"))
+    expected = torch.tensor([[NAN], [0.0], [1.0], [NAN], [NAN]])
+    torch.testing.assert_close(read_labels(cells, schema), expected, equal_nan=True)
+    numbers = table(y=["-999", "0.5", "1.5"])
+    found = read_labels(numbers, infer_labels(numbers, ["y"], missing="-999"))
+    torch.testing.assert_close(found, torch.tensor([[NAN], [0.5], [1.5]]), equal_nan=True)
+
+
+def test_a_positive_class_that_is_none() -> None:
+    with pytest.raises(InputError, match="the positive class is 'on'; expected one of no, yes"):
+        infer_labels(table(y=["no", "yes"]), ["y"], positive="on")
+    with pytest.raises(InputError, match="a multi-class task has none"):
+        infer_labels(table(y=["a", "b", "c"]), ["y"], positive="a")
+    with pytest.raises(InputError, match="3 positive classes are named; expected one, or one for each of the 2"):
+        infer_labels(table(a=["0", "1"], b=["0", "1"]), ["a", "b"], positive=["0", "1", "1"])
 
 
 def test_labels_of_classes_and_numbers() -> None:
@@ -82,10 +112,32 @@ def test_labels_of_classes_and_numbers() -> None:
         ({"y": ["1"]}, "z", None, "there is no column 'z' for the labels; the columns are 'y'"),
         ({"y": ["1"]}, "yy", None, "named twice"),
         ({"y": ["", "NA"]}, "y", None, "label column 'y' is empty"),
-        ({"y": ["a", "a"]}, "y", None, "label column 'y' has 1 different values; a multi-class task has at least 2"),
+        ({"y": ["a", "a"]}, "y", None, "label column 'y' has one class only, 'a'"),
+        ({"y": ["0", "", "0"]}, "y", None, "label column 'y' has one class only, '0'"),
+        ({"y": ["a", "a"]}, "y", "multi-class", "'y' has 1 different values; a multi-class task has at least 2"),
+        ({"y": ["-1", "0", "1"]}, "y", None, "holds -1, 0, 1; say whether -1 is a missing label .--missing -1."),
+        ({"y": ["1", "-1"]}, "y", None, "holds -1, 1; say whether"),
+        (
+            {"y": ["Active", "no", "active"]},
+            "y",
+            None,
+            "'Active' in row 1 and 'active' in row 3, which differ in capitals",
+        ),
+        (
+            {"y": ["0,5", "1.5", "2"]},
+            "y",
+            None,
+            "row 1: column 'y' is '0,5'; expected a number .with a decimal point: 0.5.",
+        ),
         ({"y": ["0", "1", "2"]}, "y", "binary", "'y' has 3 different values; a binary task has 2"),
         ({"y": ["0", "1"], "z": ["0", "1"]}, "yz", "binary", "a binary task has one label column"),
-        ({"y": ["0", "1", "0"], "z": ["a", "b", "c"]}, "yz", None, "label column 'z' holds 3 classes; several"),
+        (
+            {"y": ["0", "1", "0"], "z": ["a", "b", "c"]},
+            "yz",
+            None,
+            "several kinds: 'y' is binary, 'z' is multi-class; train each",
+        ),
+        ({"y": ["0", "1", "0"], "z": ["1.5", "2", "3"]}, "yz", None, "'y' is binary, 'z' is regression; train each"),
         ({"y": ["0", "1"]}, "y", "ranking", "kind is 'ranking'; expected one of binary"),
     ],
 )
@@ -97,8 +149,17 @@ def test_errors(cells: dict[str, list[str]], columns: str, kind: Kind, message: 
 def test_one_stray_text_among_numbers_is_not_a_class() -> None:
     cells = [str(i / 7) for i in range(100)]
     cells[41] = ">10"
-    with pytest.raises(InputError, match=r"row 42: column 'y' is '>10'; expected a number, or at most 50 classes"):
+    with pytest.raises(
+        InputError,
+        match=r"row 42: column 'y' is '>10'; expected a number \(a censored value: write its limit, 10, or leave the "
+        r"cell empty\), as most cells of the column are",
+    ):
         infer_labels(table(y=cells), ["y"])
+    many = [f"a{i}" for i in range(MOST_CLASSES + 1)]
+    with pytest.raises(
+        InputError, match=r"row 1: column 'y' is 'a0'; .* or at most 50 classes; found 51, which --task"
+    ):
+        infer_labels(table(y=many), ["y"])
     assert len(infer_labels(table(y=cells), ["y"], "multi-class").names) == 100
 
 
@@ -142,22 +203,23 @@ def test_missing_labels(kind: Kind) -> None:
 def test_classes_beyond_the_integers_of_float64_stay_apart() -> None:
     cells = [str(2**53), str(2**53 + 1), str(2**64 + 1), str(2**53)]
     many = table(y=cells)
-    schema = infer_labels(many, ["y"])
+    schema = infer_labels(many, ["y"], "multi-class")
     assert schema == LabelSchema(("y",), "multi-class", (tuple(cells[:3]),))
     assert read_labels(many, schema).tolist() == [0, 1, 2, 0]
     typed = Columns(Path("t.parquet"), pa.table({"y": pa.array([2**60 + 1, 2**60, 0])}))
-    assert infer_labels(typed, ["y"]).classes == (("0", str(2**60), str(2**60 + 1)),)
-    assert read_labels(typed, infer_labels(typed, ["y"])).tolist() == [2, 1, 0]
+    schema = infer_labels(typed, ["y"], "multi-class")
+    assert schema.classes == (("0", str(2**60), str(2**60 + 1)),)
+    assert read_labels(typed, schema).tolist() == [2, 1, 0]
 
 
 def test_numbers_that_are_written_differently_are_one_class() -> None:
     cells = ["1", "1.0", "1e0", "+1", "2", "1e-9999999999999999999", "0"]
-    schema = infer_labels(table(y=cells), ["y"])
+    schema = infer_labels(table(y=cells), ["y"], "multi-class")
     assert schema.classes == (("0", "1", "2"),)
     assert read_labels(table(y=cells), schema).tolist() == [1, 1, 1, 1, 2, 0, 0]
 
 
 def test_classes_are_found_again_in_some_of_the_rows() -> None:
     mixed = table(y=["1.0", "a", "2.0"])
-    schema = infer_labels(mixed, ["y"])
+    schema = infer_labels(mixed, ["y"], "multi-class")
     assert read_labels(mixed.take(np.array([0, 2])), schema).tolist() == [0, 1]

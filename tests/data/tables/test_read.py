@@ -205,7 +205,9 @@ def test_folder(tmp_path: Path) -> None:
     found = load_dataset(tmp_path / "graph", root=tmp_path, label="kind", split_column="part")
     assert_same(found, read(tmp_path / "graph"))
     (tmp_path / "graph" / "edges.csv").unlink()
-    with pytest.raises(InputError, match=r"graph: has 0 of the files edges.csv, edges.csv.gz, edges.parquet"):
+    with pytest.raises(
+        InputError, match=r"graph: has 0 of the files edges.csv, edges.csv.gz, edges.tsv, edges.tsv.gz, edges.parquet"
+    ):
         read_tables(tmp_path / "graph", label="kind")
     with pytest.raises(InputError, match="is one file; expected its edges too"):
         read_tables(tmp_path / "graph" / "nodes.csv", label="kind")
@@ -230,9 +232,12 @@ def test_provenance_reads_later_tables(tmp_path: Path) -> None:
     assert same.label_names == trained.label_names
 
     nodes = "colour,age,id\ngreen,,1\nred,2,2\n"
-    later = read_tables_to_predict(
-        *write(tmp_path / "later", nodes, "target,source,bond,weight\n2,1,odd,1\n"), provenance=provenance
-    )
+    files = write(tmp_path / "later", nodes, "target,source,bond,weight\n2,1,odd,1\n")
+    with pytest.raises(
+        InputError, match=r"row 1: column '(colour|bond)' is '(green|odd)', a category that training has not"
+    ):
+        read_tables_to_predict(*files, provenance=provenance)
+    later = read_tables_to_predict(*files, provenance=provenance, unseen="other")
     assert later.x is not None
     assert later.x.tolist() == [[0, 0, 0], [1, 0, 1]]  # a colour never seen is other
     assert later.edge_attr is not None

@@ -7,12 +7,15 @@ import typer
 
 from deepergcn.cli.commands.predict import left_empty
 from deepergcn.cli.options import (
+    DelimiterOption,
     EdgesOption,
     IdColumnOption,
     InputArgument,
     RunArgument,
     SkippedOption,
     SmilesColumnOption,
+    UnseenOption,
+    unseen_choice,
 )
 from deepergcn.cli.terminal import say
 
@@ -24,6 +27,8 @@ def embed(
     edges: EdgesOption = None,
     smiles_column: SmilesColumnOption = None,
     id_column: IdColumnOption = None,
+    delimiter: DelimiterOption = None,
+    unseen: UnseenOption = "error",
     skipped: SkippedOption = None,
 ) -> None:
     """Write the embeddings of molecules or nodes by a trained network."""
@@ -35,7 +40,14 @@ def embed(
     model = load(run)
     with molecule_bar() as progress:
         embeddings = model.embed(
-            data, edges, smiles_column=smiles_column, id_column=id_column, skipped_file=skipped, progress=progress
+            data,
+            edges,
+            smiles_column=smiles_column,
+            id_column=id_column,
+            delimiter=delimiter,
+            unseen=unseen_choice(unseen),
+            skipped_file=skipped,
+            progress=progress,
         )
     embeddings.write(output)
     rows, channels = embeddings.values.shape

@@ -1,11 +1,17 @@
-"""``deepergcn evaluate``: the scores of a trained network on the data that it was trained on."""
+"""``deepergcn evaluate``: the scores of a trained network on its own data, or on another file with labels."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deepergcn.cli.options import EdgesOption, RunArgument
+from deepergcn.cli.options import EdgesOption, RunArgument, UnseenOption, unseen_choice
 from deepergcn.cli.terminal import say
+from deepergcn.errors import InputError
+
+if TYPE_CHECKING:
+    from deepergcn.runs.run import MetricScore
 
 
 def evaluate(
@@ -14,21 +20,66 @@ def evaluate(
         list[str] | None, typer.Option("--split", help="train, valid or test; may be repeated. Default: all three.")
     ] = None,
     data: Annotated[
-        str | None, typer.Option("--data", help="Where the dataset lies, if not where the run says; a name or a path.")
+        str | None,
+        typer.Option("--data", help="Another file with labels; or where the dataset lies, if not where the run says."),
     ] = None,
     edges: EdgesOption = None,
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", help="Metrics, instead of those of the run; may be repeated.")
+    ] = None,
+    unseen: UnseenOption = "error",
     as_json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON.")] = False,
 ) -> None:
-    """Evaluate a trained network on the parts of its dataset."""
+    """Evaluate a trained network on the parts of its dataset, or on another file with labels."""
+    from deepergcn.cli.progress import molecule_bar
     from deepergcn.data.dataset import PARTS
     from deepergcn.inference.predictor import load
+    from deepergcn.training.own_data import Choices
 
     model = load(run)
-    scores = model.evaluate(split or PARTS, data, edges)
+    metrics = Choices(metrics=metric).metric_names(model.task.kind)[0] if metric else ()
+    if data is not None and model.info.provenance is not None and not model.is_trained_on(data, edges):
+        if split:
+            raise InputError("--split: the file is not that of training, and has no parts")
+        with molecule_bar() as progress:
+            rows, scores = model.evaluate_file(
+                data, edges, metrics=metrics, unseen=unseen_choice(unseen), progress=progress
+            )
+        found, names = {"all": scores}, {"all": f"{Path(data).name} ({rows} rows with a label)"}
+    else:
+        found = model.evaluate_all(split or PARTS, data, edges, metrics)
+        names = {part: part for part in found}
     if as_json:
         import json
 
-        typer.echo(json.dumps({"metric": model.task.metric, "epoch": model.epoch, **scores}))
+        first = next(iter(next(iter(found.values()))))
+        typer.echo(
+            json.dumps(
+                {
+                    "metric": first,
+                    "epoch": model.epoch,
+                    **{part: scores[first].score for part, scores in found.items()},
+                    "scores": {
+                        part: {name: score.model_dump() for name, score in scores.items()}
+                        for part, scores in found.items()
+                    },
+                }
+            )
+        )
         return
-    for part, score in scores.items():
-        say(f"{part} {model.task.metric} {'has no labels to score' if score is None else f'{score:.4f}'}")
+    for part, scores in found.items():
+        for line in score_lines(scores):
+            say(f"{names[part]} {line}")
+
+
+def score_lines(scores: "Mapping[str, MetricScore]") -> list[str]:
+    """A line for every metric, and one for every target where there are several."""
+    lines = []
+    for metric, found in scores.items():
+        lines.append(f"{metric} {_shown(found.score)}")
+        lines += [f"{metric} {_shown(score)} of {name}" for name, score in found.targets.items()]
+    return lines
+
+
+def _shown(score: float | None) -> str:
+    return "has no labels to score" if score is None else f"{score:.4f}"

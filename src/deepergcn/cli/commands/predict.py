@@ -1,4 +1,4 @@
-"""``deepergcn predict``: ids in, scores and class names out, in the same order."""
+"""``deepergcn predict``: rows in, the same rows with probabilities and class names out, in the same order."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deepergcn.cli.options import (
+    DelimiterOption,
     EdgesOption,
     IdColumnOption,
     InputArgument,
     RunArgument,
     SkippedOption,
     SmilesColumnOption,
+    UnseenOption,
+    unseen_choice,
 )
 from deepergcn.cli.terminal import say
 from deepergcn.errors import InputError
@@ -29,7 +32,12 @@ def predict(
     edges: EdgesOption = None,
     smiles_column: SmilesColumnOption = None,
     id_column: IdColumnOption = None,
+    delimiter: DelimiterOption = None,
+    unseen: UnseenOption = "error",
     skipped: SkippedOption = None,
+    inputs: Annotated[
+        bool, typer.Option("--inputs/--no-inputs", help="Write the columns of INPUT too, before the predictions.")
+    ] = True,
     spreadsheet: Annotated[
         bool,
         typer.Option("--spreadsheet", help="Escape texts of the CSV that a spreadsheet would take for formulas."),
@@ -45,10 +53,19 @@ def predict(
     model = load(run)
     with molecule_bar() as progress:
         predictions = model.predict(
-            data, edges, smiles_column=smiles_column, id_column=id_column, skipped_file=skipped, progress=progress
+            data,
+            edges,
+            smiles_column=smiles_column,
+            id_column=id_column,
+            delimiter=delimiter,
+            unseen=unseen_choice(unseen),
+            skipped_file=skipped,
+            progress=progress,
         )
-    predictions.write(output, spreadsheet=spreadsheet)
+    predictions.write(output, spreadsheet=spreadsheet, inputs=inputs)
     say(f"{output}: {len(predictions)} rows{left_empty(predictions.skipped)}")
+    for line in predictions.decisions():
+        say(line)
 
 
 def left_empty(skipped: "tuple[Skipped, ...]") -> str:

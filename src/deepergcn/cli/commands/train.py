@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from deepergcn.cli.commands.evaluate import score_lines
 from deepergcn.cli.option_group import with_options
 from deepergcn.cli.own_data_options import OwnDataOptions, read_own_data
 from deepergcn.cli.terminal import say
@@ -62,7 +63,7 @@ def train(
     own: OwnDataOptions,
 ) -> None:
     """Train a deep graph network: a recipe, your own molecules, or your own tables of nodes and edges."""
-    read = read_own_data(own)  # before the slow imports, since its options are checked first
+    read = read_own_data(own, settings or ())  # before the slow imports, since its options are checked first
     from deepergcn.cli.progress import run_display
     from deepergcn.runs.folders import resumed_folder, seed_folders
     from deepergcn.studies.pool import Stopped
@@ -73,6 +74,9 @@ def train(
 
     _check_cluster(runs, resume, ray, threads, devices)
     recipe, found = (recipe, None) if read is None else (recipe or read[0], read[1])
+    if found is not None and is_first_process():
+        for topic, text in found.lines():
+            say(f"{topic:<9} {text}")
     options: dict[str, Any] = {
         "data": data,
         "settings": (*(found.settings if found else ()), *(settings or ())),
@@ -127,6 +131,11 @@ def _tell(run: "Run") -> None:
     score = "has nothing to score" if summary.test_score is None else f"{summary.test_score:.4f}"
     by = "the last" if summary.valid_score is None else f"the best by validation ({summary.valid_score:.4f})"
     say(f"test {summary.metric} {score} at epoch {summary.best_epoch}, {by}; {summary.seconds:.0f} s")
+    scores = run.scores()
+    for part, found in ({} if scores is None else scores.parts).items():
+        if len(found) > 1 or any(score.targets for score in found.values()):
+            for line in score_lines(found):
+                say(f"{part} {line}")
     say(f"run  {run.path}")
     sample = run.path / "sample.csv"
     if sample.exists():

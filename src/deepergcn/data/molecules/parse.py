@@ -5,7 +5,7 @@ import re
 import warnings
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import joblib
 import numpy as np
@@ -14,6 +14,7 @@ from rdkit import Chem, rdBase
 from rdkit.Chem.rdchem import Mol
 
 from deepergcn.data.molecules.featurize import MoleculeGraphs, featurize
+from deepergcn.data.molecules.fragments import Fragments, largest_fragment
 from deepergcn.data.molecules.scaffold import murcko_scaffold
 from deepergcn.data.molecules.skipped import Skipped
 from deepergcn.data.progress import ProgressHook
@@ -39,12 +40,25 @@ class ParsedMolecules:
         positions: int64 [M], their positions in the list, from 0.
         skipped: the others.
         scaffolds: the scaffold of every text, if requested; ``None`` for a text without one.
+        keys: the canonical SMILES of every molecule, if requested.
+        several_fragments: the number of molecules with several fragments.
     """
 
     graphs: MoleculeGraphs
     positions: npt.NDArray[np.int64]
     skipped: tuple[Skipped, ...]
-    scaffolds: tuple[str | None, ...]
+    scaffolds: tuple[str | None, ...] = ()
+    keys: tuple[str, ...] = ()
+    several_fragments: int = 0
+
+
+class _Wanted(NamedTuple):
+    """How texts are read, and what is to be found besides their graphs."""
+
+    form: Form
+    scaffolds: bool
+    keys: bool
+    fragments: Fragments
 
 
 def parse_molecules(
@@ -52,6 +66,8 @@ def parse_molecules(
     *,
     form: Form = "smiles",
     scaffolds: bool = False,
+    keys: bool = False,
+    fragments: Fragments = "all",
     strict: bool = False,
     workers: int | None = None,
     progress: ProgressHook | None = None,
@@ -60,13 +76,14 @@ def parse_molecules(
 
     A text that cannot be read is skipped with the reason, or raises an error if ``strict``. RDKit prints nothing.
     """
+    wanted = _Wanted(form, scaffolds, keys, fragments)
     if workers is not None and workers < 1:
         raise InputError(f"workers is {workers}; expected at least 1")
     parts: list[ParsedMolecules] = []
     chunks = ((start, texts[start : start + _CHUNK]) for start in range(0, len(texts), _CHUNK))
     if len(texts) < _WORTH_PROCESSES:
         workers = 1
-    with contextlib.closing(_parse_chunks(chunks, form, scaffolds, workers)) as results:
+    with contextlib.closing(_parse_chunks(chunks, wanted, workers)) as results:
         for part in results:
             if strict and part.skipped:
                 first = part.skipped[0]
@@ -79,20 +96,22 @@ def parse_molecules(
         positions=np.concatenate([np.empty(0, dtype=np.int64), *(part.positions for part in parts)]),
         skipped=tuple(row for part in parts for row in part.skipped),
         scaffolds=tuple(scaffold for part in parts for scaffold in part.scaffolds),
+        keys=tuple(key for part in parts for key in part.keys),
+        several_fragments=sum(part.several_fragments for part in parts),
     )
 
 
 def _parse_chunks(
-    chunks: Iterable[tuple[int, Sequence[str | None]]], form: Form, scaffolds: bool, workers: int | None
+    chunks: Iterable[tuple[int, Sequence[str | None]]], wanted: _Wanted, workers: int | None
 ) -> Generator[ParsedMolecules]:
     if workers == 1:
         for start, texts in chunks:
-            yield _parse_chunk(start, texts, form, scaffolds)
+            yield _parse_chunk(start, texts, wanted)
         return
     # Loky neither forks this process, with its threads, nor runs the caller's script again as spawn does.
     with joblib.parallel_config("loky", idle_worker_timeout=_IDLE_SECONDS):
         results = joblib.Parallel(n_jobs=workers or joblib.cpu_count(), return_as="generator")(
-            joblib.delayed(_parse_chunk)(start, texts, form, scaffolds) for start, texts in chunks
+            joblib.delayed(_parse_chunk)(start, texts, wanted) for start, texts in chunks
         )
     try:
         for part in results:  # noqa: UP028 (yield from would close the results outside of the block below)
@@ -103,25 +122,31 @@ def _parse_chunks(
             results.close()
 
 
-def _parse_chunk(start: int, texts: Sequence[str | None], form: Form, scaffolds: bool) -> ParsedMolecules:
+def _parse_chunk(start: int, texts: Sequence[str | None], wanted: _Wanted) -> ParsedMolecules:
     mols: list[Mol] = []
     positions: list[int] = []
     skipped: list[Skipped] = []
     found_scaffolds: list[str | None] = []
+    several = 0
     with rdBase.BlockLogs():
         for position, text in enumerate(texts, start=start):
-            mol = parse_molecule(text, form)
+            mol = parse_molecule(text, wanted.form)
             if isinstance(mol, str):
-                skipped.append(Skipped(position + 1, molecule_title(text, form), mol))
-                if scaffolds:
-                    found_scaffolds.append(_scaffold_of_refused(text, form))
+                skipped.append(Skipped(position + 1, molecule_title(text, wanted.form), mol))
+                if wanted.scaffolds:
+                    found_scaffolds.append(_scaffold_of_refused(text, wanted.form))
                 continue
+            if len(Chem.GetMolFrags(mol)) > 1:
+                several += 1
+                mol = mol if wanted.fragments == "all" else largest_fragment(mol)
             mols.append(mol)
             positions.append(position)
-            if scaffolds:
+            if wanted.scaffolds:
                 found_scaffolds.append(murcko_scaffold(mol))
+        keys = tuple(map(Chem.MolToSmiles, mols)) if wanted.keys else ()
         graphs = featurize(mols)
-    return ParsedMolecules(graphs, np.array(positions, dtype=np.int64), tuple(skipped), tuple(found_scaffolds))
+    order = np.array(positions, dtype=np.int64)
+    return ParsedMolecules(graphs, order, tuple(skipped), tuple(found_scaffolds), keys, several)
 
 
 def parse_molecule(text: str | None, form: Form = "smiles") -> Mol | str:

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,23 +14,25 @@ from torch import Tensor
 from deepergcn.categories import ATOM_SIZES, BOND_SIZES
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.molecules.featurize import MoleculeGraphs
+from deepergcn.data.molecules.fragments import Fragments
 from deepergcn.data.molecules.parse import ParsedMolecules
+from deepergcn.data.molecules.repeated import count_molecules
 from deepergcn.data.molecules.rows import MoleculeRows, check_molecule_file, open_rows, parse_rows
 from deepergcn.data.molecules.skipped import write_skipped
 from deepergcn.data.progress import ProgressHook
 from deepergcn.data.provenance import MoleculeProvenance
-from deepergcn.data.split import FRACTIONS, check_split, column_split, part_names, random_split, scaffold_split
+from deepergcn.data.split import FRACTIONS, check_split, scaffold_split
 from deepergcn.data.storage.cache import cache_file, cached
 from deepergcn.data.storage.digest import file_digest, text_digest
 from deepergcn.data.storage.folders import data_root
-from deepergcn.data.tables.columns import errors_in
-from deepergcn.data.tables.labels import LabelSchema, infer_labels, labelled, missing_labels, read_labels, strata
+from deepergcn.data.tables.labels import infer_labels, missing_labels, read_labels
+from deepergcn.data.tables.parts import check_choice, named_parts, split_by_names, split_labelled
 from deepergcn.data.task import Kind, Metric, Task
 from deepergcn.errors import InputError, quote
 
-MoleculeSplit = Literal["random", "scaffold"]
+MoleculeSplit = Literal["random", "stratified", "scaffold"]
 
-_VERSION = 1  # of the cached data: increase it when the same file gives another dataset
+_VERSION = 2  # of the cached data: increase it when the same file gives another dataset
 
 _log = logging.getLogger(__name__)
 
@@ -41,10 +43,14 @@ def read_molecules(
     targets: str | Sequence[str] = (),
     smiles_column: str | None = None,
     id_column: str | None = None,
+    delimiter: str | None = None,
+    fragments: Fragments = "all",
     kind: Kind | None = None,
+    positive: str | Sequence[str] = (),
+    missing: str | Sequence[str] = (),
     metric: Metric | None = None,
     split: MoleculeSplit = "random",
-    split_column: str | None = None,
+    split_column: str | Sequence[str] | None = None,
     fractions: Sequence[float] = FRACTIONS,
     seed: int = 0,
     strict: bool = False,
@@ -52,8 +58,9 @@ def read_molecules(
     root: str | Path | None = None,
     workers: int | None = None,
     progress: ProgressHook | None = None,
+    warn: bool = True,
 ) -> Dataset:
-    """Read a dataset of molecules from a ``.csv``, ``.csv.gz``, ``.parquet``, ``.sdf`` or ``.sdf.gz`` file.
+    """Read a dataset of molecules from a ``.csv``, ``.tsv``, ``.sdf``, ``.smi`` (or ``.gz``) or ``.parquet`` file.
 
     Rows are counted from 1, without the header. A row is skipped if RDKit refuses its molecule, or if its target is
     not a number in a regression; ``dataset.provenance.skipped`` lists the skipped rows.
@@ -63,11 +70,16 @@ def read_molecules(
         targets: the columns (or SDF properties) to learn. Empty cells are missing labels.
         smiles_column: the column of SMILES; by default "smiles", ignoring case. An SDF file has none.
         id_column: the column of ids; by default the SMILES, or the titles in an SDF file.
+        delimiter: the character between cells; by default found, see :func:`deepergcn.data.tables.csv_file.read_csv`.
+        fragments: ``"all"``, or ``"largest"`` to keep only the largest fragment of each molecule.
         kind: the kind of the task; by default inferred, see :func:`deepergcn.data.tables.labels.infer_labels`.
+        positive: the positive class of two; by default inferred, see the same function.
+        missing: values that stand for a missing label.
         metric: the metric; by default the first metric of the kind.
-        split: ``"random"`` (over the molecules with a label) or ``"scaffold"`` (OGB's; a molecule refused for its
-            valences counts in the split and is then dropped).
-        split_column: a column with the values train, valid and test, instead of ``split``.
+        split: ``"random"`` (over the molecules with a label), ``"stratified"`` (the same within each class) or
+            ``"scaffold"`` (OGB's; a molecule refused for its valences counts in the split and is then dropped).
+        split_column: a column with the values train, valid and test, instead of ``split``; or several columns that are
+            masks, such as ``train_mask``.
         fractions: the fractions of train, valid and test.
         seed: the seed of a random split.
         strict: raise an error for a row that cannot be read.
@@ -75,32 +87,38 @@ def read_molecules(
         root: the folder of the cache.
         workers: the number of processes; by default one per core.
         progress: called with the number of finished molecules and the total.
+        warn: log a warning if rows are skipped.
     """
     opened, path = (path, path.table.path) if isinstance(path, MoleculeRows) else (None, Path(path))
     columns = (targets,) if isinstance(targets, str) else tuple(targets)
-    if split not in get_args(MoleculeSplit):
-        raise InputError(f"split is {split!r}; expected {' or '.join(get_args(MoleculeSplit))}")
+    check_choice(split, MoleculeSplit)
     check_split(fractions, seed)
     check_molecule_file(path)
     digest = file_digest(path)
 
     def build() -> Dataset:
-        rows = opened or open_rows(path, smiles_column, id_column)
-        schema = infer_labels(rows.table, columns, kind)
-        if split_column is not None:
-            rows.table.require([split_column], "split")
-        by_scaffold = split_column is None and split == "scaffold"
-        found = parse_rows(rows, schema, scaffolds=by_scaffold, strict=strict, workers=workers, progress=progress)
+        rows = opened or open_rows(path, smiles_column, id_column, delimiter)
+        schema = infer_labels(rows.table, columns, kind, positive=positive, missing=missing)
+        names = None if split_column is None else named_parts(rows.table, split_column)
+        by_scaffold = names is None and split == "scaffold"
+        found = parse_rows(
+            rows,
+            schema,
+            scaffolds=by_scaffold,
+            keys=True,
+            fragments=fragments,
+            strict=strict,
+            workers=workers,
+            progress=progress,
+        )
         y = read_labels(rows.table.take(found.positions), schema)
-        if split_column is not None:
-            with errors_in(path):
-                names = part_names(rows.table.text(split_column).to_pylist(), split_column)
-                readable = [names[position] for position in found.positions.tolist()]
-                parts = column_split(readable, classes=strata(y), fraction=fractions[1], seed=seed)
+        if names is not None:
+            readable = [names[position] for position in found.positions.tolist()]
+            parts = split_by_names(rows.table, readable, y, fractions, seed)
         elif by_scaffold:
             parts = _renumber(scaffold_split(found.scaffolds, fractions=fractions), found.positions)
         else:
-            parts = random_split(labelled(y), fractions=fractions, seed=seed)
+            parts = split_labelled(rows.table, y, split, fractions, seed)
         return molecule_dataset(
             found.graphs,
             name=path.name,
@@ -110,27 +128,38 @@ def read_molecules(
             digest=digest,
             label_names=schema.names,
             ids=rows.ids(found.positions),
-            provenance=_provenance(rows, found, schema),
+            provenance=_provenance(
+                rows,
+                found,
+                labels=schema,
+                fragments=fragments,
+                delimiter=delimiter,
+                counts=count_molecules(found, y, parts),
+            ),
         )
 
-    options = [columns, smiles_column, id_column, kind, split, split_column, list(fractions), seed]
+    options: list[Any] = [columns, smiles_column, id_column, kind, split, split_column, list(fractions), seed]
+    options += [delimiter, fragments, positive, missing]
     file = cache_file(data_root(root), path.name, str(path.resolve()), options)
     dataset = cached(file, text_digest(_VERSION, rdBase.rdkitVersion, digest, options), build).with_metric(metric)
-    _report(path, dataset, strict, skipped_file)
+    _report(path, dataset, strict, skipped_file, warn)
     return dataset
 
 
 def read_molecules_to_predict(
-    path: str | Path,
+    path: str | Path | MoleculeRows,
     task: Task,
     *,
     label_names: Sequence[str] = (),
     smiles_column: str | None = None,
     id_column: str | None = None,
+    delimiter: str | None = None,
+    fragments: Fragments = "all",
     strict: bool = False,
     skipped_file: str | Path | None = None,
     workers: int | None = None,
     progress: ProgressHook | None = None,
+    warn: bool = True,
 ) -> Dataset:
     """Read the molecules of a file in the order of its rows, without labels, all in the part ``test``.
 
@@ -143,12 +172,12 @@ def read_molecules_to_predict(
 
     The other arguments are those of :func:`read_molecules`.
     """
-    path = Path(path)
+    opened, path = (path, path.table.path) if isinstance(path, MoleculeRows) else (None, Path(path))
     check_molecule_file(path)
     if task.level != "graph":
         raise InputError(f"{path}: molecules are graphs; the task is of level {task.level!r}")
-    rows = open_rows(path, smiles_column, id_column)
-    found = parse_rows(rows, None, scaffolds=False, strict=strict, workers=workers, progress=progress)
+    rows = opened or open_rows(path, smiles_column, id_column, delimiter)
+    found = parse_rows(rows, None, fragments=fragments, strict=strict, workers=workers, progress=progress)
     count, none = len(found.positions), torch.empty(0, dtype=torch.int64)
     dataset = molecule_dataset(
         found.graphs,
@@ -161,7 +190,7 @@ def read_molecules_to_predict(
         ids=rows.ids(found.positions),
         provenance=_provenance(rows, found),
     )
-    _report(path, dataset, strict, skipped_file)
+    _report(path, dataset, strict, skipped_file, warn)
     return dataset
 
 
@@ -190,13 +219,11 @@ def _pointers(counts: npt.NDArray[np.int64]) -> Tensor:
     return torch.from_numpy(np.concatenate(([0], np.cumsum(counts, dtype=np.int64))))
 
 
-def _provenance(rows: MoleculeRows, found: ParsedMolecules, labels: LabelSchema | None = None) -> MoleculeProvenance:
-    return MoleculeProvenance(
-        smiles_column=rows.smiles_column, rows=len(rows.texts), skipped=found.skipped, labels=labels
-    )
+def _provenance(rows: MoleculeRows, found: ParsedMolecules, **fields: Any) -> MoleculeProvenance:
+    return MoleculeProvenance(smiles_column=rows.smiles_column, rows=len(rows.texts), skipped=found.skipped, **fields)
 
 
-def _report(path: Path, dataset: Dataset, strict: bool, skipped_file: str | Path | None) -> None:
+def _report(path: Path, dataset: Dataset, strict: bool, skipped_file: str | Path | None, warn: bool) -> None:
     assert isinstance(dataset.provenance, MoleculeProvenance)
     skipped, rows = dataset.provenance.skipped, dataset.provenance.rows
     if skipped:
@@ -204,6 +231,7 @@ def _report(path: Path, dataset: Dataset, strict: bool, skipped_file: str | Path
         example = f"row {first.row} is {quote(first.molecule)}: {first.reason}"
         if strict:
             raise InputError(f"{path}: {example}")
-        _log.warning("%s: %d of %d rows are skipped; %s", path, len(skipped), rows, example)
+        if warn:
+            _log.warning("%s: %d of %d rows are skipped; %s", path, len(skipped), rows, example)
     if skipped_file is not None:
         write_skipped(skipped, skipped_file)

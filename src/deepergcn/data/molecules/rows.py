@@ -1,23 +1,24 @@
 """The rows of a file of molecules, readable and skipped."""
 
 import dataclasses
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from deepergcn.data.endings import MOLECULE_NAMES, SDF_NAMES, SMI_NAMES, check_name
+from deepergcn.data.molecules.fragments import Fragments
 from deepergcn.data.molecules.parse import Form, ParsedMolecules, molecule_title, parse_molecules
-from deepergcn.data.molecules.sdf import SDF_NAMES, TITLE, read_sdf
+from deepergcn.data.molecules.sdf import TITLE, read_sdf
 from deepergcn.data.molecules.skipped import Skipped
+from deepergcn.data.molecules.smi import read_smi
 from deepergcn.data.progress import ProgressHook
 from deepergcn.data.storage.source_files import check_file
-from deepergcn.data.tables.columns import CSV_NAMES, PARQUET_NAMES, Columns, errors_in, read_columns
+from deepergcn.data.tables.columns import Columns, errors_in, read_columns
 from deepergcn.data.tables.labels import LabelSchema
 from deepergcn.errors import InputError, quote
-
-MOLECULE_NAMES = CSV_NAMES + PARQUET_NAMES + SDF_NAMES
-"""The suffixes of files that can be read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +47,12 @@ class MoleculeRows:
 def check_molecule_file(path: Path) -> None:
     """Check that the file exists and that its suffix is known."""
     check_file(path)
-    if not path.name.lower().endswith(MOLECULE_NAMES):
-        raise InputError(f"{path}: expected a name that ends in {', '.join(MOLECULE_NAMES)}")
+    check_name(path, MOLECULE_NAMES)
 
 
-def open_rows(path: Path, smiles_column: str | None, id_column: str | None) -> MoleculeRows:
+def open_rows(
+    path: Path, smiles_column: str | None, id_column: str | None, delimiter: str | None = None
+) -> MoleculeRows:
     """Read the rows of a file without parsing the molecules."""
     texts: list[str | None]
     if path.name.lower().endswith(SDF_NAMES):
@@ -60,7 +62,7 @@ def open_rows(path: Path, smiles_column: str | None, id_column: str | None) -> M
         texts = list(records)
         name_column = id_column or TITLE
     else:
-        table = read_columns(path)
+        table = read_smi(path) if path.name.lower().endswith(SMI_NAMES) else read_columns(path, delimiter)
         if not len(table):
             raise InputError(f"{path}: the table has no rows")
         smiles_column = smiles_column or _find_smiles(table)
@@ -76,7 +78,9 @@ def parse_rows(
     rows: MoleculeRows,
     schema: LabelSchema | None,
     *,
-    scaffolds: bool,
+    scaffolds: bool = False,
+    keys: bool = False,
+    fragments: Fragments = "all",
     strict: bool,
     workers: int | None,
     progress: ProgressHook | None,
@@ -88,7 +92,14 @@ def parse_rows(
         raise InputError(f"{path}: row {first.row}: {first.reason}")
     with errors_in(path):
         parsed = parse_molecules(
-            rows.texts, form=rows.form, scaffolds=scaffolds, strict=strict, workers=workers, progress=progress
+            rows.texts,
+            form=rows.form,
+            scaffolds=scaffolds,
+            keys=keys,
+            fragments=fragments,
+            strict=strict,
+            workers=workers,
+            progress=progress,
         )
     keep = ~np.isin(parsed.positions, list(skipped))
     skipped |= {row.row - 1: row for row in parsed.skipped}
@@ -99,6 +110,7 @@ def parse_rows(
         parsed,
         graphs=parsed.graphs.select(keep),
         positions=parsed.positions[keep],
+        keys=tuple(itertools.compress(parsed.keys, keep)),
         skipped=tuple(skipped[position] for position in sorted(skipped)),
     )
 
@@ -111,12 +123,13 @@ def _find_smiles(table: Columns) -> str:
 def _without_number(rows: MoleculeRows, schema: LabelSchema | None) -> dict[int, Skipped]:
     if schema is None or schema.kind != "regression":
         return {}
+    table = rows.table.without(schema.columns, schema.missing)
     return {
         position: Skipped(
             position + 1,
             molecule_title(rows.texts[position], rows.form),
-            rows.table.not_a_number(column, position).partition(": ")[2],
+            table.not_a_number(column, position).partition(": ")[2],
         )
         for column in schema.columns
-        for position in rows.table.not_numbers(column).tolist()
+        for position in table.not_numbers(column).tolist()
     }

@@ -10,8 +10,6 @@ from deepergcn.data.storage.source_files import read_bytes
 from deepergcn.data.tables.columns import Columns
 from deepergcn.errors import InputError
 
-SDF_NAMES = (".sdf", ".sdf.gz")
-
 TITLE = "_Name"
 """The column of the records' titles, under RDKit's name."""
 

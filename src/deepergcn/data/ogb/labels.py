@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-from deepergcn.data.labels import MOST_OUTPUTS, infer_kind, label_array, numbered_column
+from deepergcn.data.labels import MOST_OUTPUTS, joint_kind, label_array, numbered_kind
 from deepergcn.data.ogb.numbers import count
 from deepergcn.data.task import METRICS, Level, Task
 from deepergcn.errors import InputError
@@ -17,7 +17,7 @@ Labels = npt.NDArray[np.float64]
 def infer_task(values: Labels, level: Level, path: Path) -> Task:
     """Infer the task of labels [items, columns] of ``path``, NaN if missing; see :mod:`deepergcn.data.labels`."""
     known = [column[~np.isnan(column)] for column in values.T]
-    kind = infer_kind([numbered_column(column) for column in known]) or "regression"
+    kind = joint_kind([numbered_kind(column) for column in known]) or "regression"
     outputs = values.shape[1]
     if kind == "multi-class":
         outputs = int(known[0].max()) + 1

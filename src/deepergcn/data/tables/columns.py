@@ -1,6 +1,7 @@
 """Tables of a user's own files, column by column: text, numbers and gaps, with errors that name the row."""
 
 import contextlib
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
+from deepergcn.data.endings import CSV_NAMES, TABLE_NAMES, check_name
 from deepergcn.data.storage.source_files import check_file
 from deepergcn.data.tables.csv_file import read_csv
 from deepergcn.errors import InputError, listed, quote
@@ -23,7 +25,8 @@ GAPS = ("", "NA", "N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
-CSV_NAMES, PARQUET_NAMES = (".csv", ".csv.gz"), (".parquet",)
+_CENSORED = re.compile(r"[<>≤≥~]=?\s*([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)\Z")
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+\Z")
 
 
 @contextlib.contextmanager
@@ -37,10 +40,17 @@ def errors_in(path: Path) -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The columns of a file. Rows are counted from 1, without the header and blank lines."""
+    """The columns of a table. Rows are counted from 1, without the header and blank lines; names have no blanks around.
+
+    Args:
+        path: The file that it was read from, for errors.
+        table: The Arrow table.
+        delimiter: What stands between the cells of the file, where it is a text.
+    """
 
     path: Path
     table: Any
+    delimiter: str | None = None
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -49,7 +59,7 @@ class Columns:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of all columns."""
-        return tuple(self.table.column_names)
+        return tuple(name.strip() for name in self.table.column_names)
 
     @cached_property
     def _positions(self) -> dict[str, int]:
@@ -59,14 +69,33 @@ class Columns:
         """The names of all columns, for an error message."""
         return listed(list(map(repr, self.names)))
 
+    def columns(self) -> dict[str, list[Any]]:
+        """The cells of every column, as they are."""
+        return {name: self._cells(name).to_pylist() for name in self.names}
+
     def take(self, rows: npt.NDArray[np.int64]) -> "Columns":
         """These rows, counted from 0."""
-        return Columns(self.path, self.table.take(pa.array(rows)))
+        return Columns(self.path, self.table.take(pa.array(rows)), self.delimiter)
+
+    def without(self, names: Sequence[str], values: Sequence[str]) -> "Columns":
+        """The table with a gap in these columns wherever one of the values stands, numbers compared as numbers."""
+        if not values:
+            return self
+        self.require(names, "labels")
+        numbers = [float(value) for value in values if re.match(_NUMBER, value)]
+        table = self.table
+        for name in names:
+            text, position = self.text(name), self._positions[name.strip()]
+            gone = pc.is_in(text, pa.array(list(values))).to_numpy(zero_copy_only=False)
+            gone |= np.isin(self._parsed(name)[0], numbers)
+            kept = pc.if_else(pa.array(gone), pa.scalar(None, pa.string()), text)
+            table = table.set_column(position, table.column_names[position], kept)
+        return Columns(self.path, table, self.delimiter)
 
     def require(self, names: Sequence[str], purpose: str) -> None:
         """Check that the columns exist."""
         for name in names:
-            if name not in self._positions:
+            if name.strip() not in self._positions:
                 raise InputError(
                     f"{self.path}: there is no column {quote(name)} for the {purpose}; "
                     f"the columns are {self.quoted_names()}"
@@ -107,11 +136,18 @@ class Columns:
         return values
 
     def not_a_number(self, name: str, row: int) -> str:
-        """The error for such a cell."""
-        return f"row {row + 1}: column {name!r} is {quote(self.text(name)[row].as_py())}; expected a number"
+        """The error for such a cell, which says what may stand there instead where that is known."""
+        cell = self.text(name)[row].as_py() or ""
+        if limit := _CENSORED.match(cell):
+            hint = f" (a censored value: write its limit, {limit[1]}, or leave the cell empty)"
+        elif _DECIMAL_COMMA.match(cell):
+            hint = f" (with a decimal point: {cell.replace(',', '.')})"
+        else:
+            hint = ""
+        return f"row {row + 1}: column {name!r} is {quote(cell)}; expected a number{hint}"
 
     def _cells(self, name: str) -> Any:
-        cells = self.table.column(self._positions[name]).combine_chunks()
+        cells = self.table.column(self._positions[name.strip()]).combine_chunks()
         try:
             cells.validate(full=True)  # Arrow does not look at the text of a parquet file
         except pa.ArrowException as error:
@@ -133,24 +169,29 @@ class Columns:
         return np.where(np.isinf(values), np.nan, values), other | np.isinf(values)
 
 
-def read_columns(path: Path) -> Columns:
-    """Read a file ``.csv``, ``.csv.gz`` (with a header) or ``.parquet``; the cells of a CSV stay text."""
+def read_columns(path: Path, delimiter: str | None = None) -> Columns:
+    """Read a file ``.csv``, ``.tsv`` (with a header; or ``.gz`` of them) or ``.parquet``; the cells of a text stay so.
+
+    Args:
+        path: The file.
+        delimiter: What stands between the cells of a text; :func:`read_csv` says what it is otherwise.
+    """
     check_file(path)
+    check_name(path, TABLE_NAMES)
+    found = None
     try:
         if path.name.lower().endswith(CSV_NAMES):
-            table = read_csv(path)
-        elif path.name.lower().endswith(PARQUET_NAMES):
+            table, found = read_csv(path, delimiter)
+        else:
             with pyarrow.parquet.ParquetFile(path) as file:
                 table = file.read()
-        else:
-            raise InputError(f"{path}: expected a name that ends in {', '.join(CSV_NAMES + PARQUET_NAMES)}")
-        names = Counter(table.column_names)
+        names = Counter(name.strip() for name in table.column_names)
     except (pa.ArrowException, UnicodeDecodeError, OSError, MemoryError) as error:
         raise InputError(f"{path}: cannot be read: {_first_line(error)}") from error
     for name, times in names.items():
         if times > 1:
             raise InputError(f"{path}: two columns are called {name!r}")
-    return Columns(path, table)
+    return Columns(path, table, found)
 
 
 def _first_line(error: Exception) -> str:

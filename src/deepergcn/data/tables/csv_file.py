@@ -1,6 +1,8 @@
 """CSV files with a header: every cell stays text, and every damage is an error that names the row."""
 
 import re
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -8,26 +10,61 @@ import pyarrow as pa
 import pyarrow.csv
 
 from deepergcn.data.storage.source_files import read_bytes
-from deepergcn.errors import InputError
+from deepergcn.errors import InputError, quote
 
 _BLOCK = 1 << 26  # bytes that are parsed at a time; a row must fit
 
-_CELL = rb'(?:"[^"]*+(?:""[^"]*+)*+"|[^",\r\n][^,\r\n]*+|)'
-_END = rb"(?:,|\r\n|\n|\r|\Z)"
-_SOUND = re.compile(rb"(?>" + _CELL + _END + rb")*+")
-_CELLS = re.compile(rb"(" + _CELL + rb")(" + _END + rb")")
-_HEADER = re.compile(rb"(?:\xef\xbb\xbf)?[\r\n]*+(?>" + _CELL + rb",)*+" + _CELL)
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
+"""What may stand between the cells of a file where nothing is said of it, and how it is called."""
+
+
+@dataclass(frozen=True)
+class _Syntax:
+    """The cells of a file, with this byte between them."""
+
+    delimiter: bytes
+
+    @cached_property
+    def cell(self) -> bytes:
+        other = rb"[^" + re.escape(self.delimiter) + rb"\r\n]"
+        return rb'(?:"[^"]*+(?:""[^"]*+)*+"|(?!")' + other + other + rb"*+|)"
+
+    @cached_property
+    def end(self) -> bytes:
+        return rb"(?:" + re.escape(self.delimiter) + rb"|\r\n|\n|\r|\Z)"
+
+    @cached_property
+    def sound(self) -> re.Pattern[bytes]:
+        return re.compile(rb"(?>" + self.cell + self.end + rb")*+")
+
+    @cached_property
+    def cells(self) -> re.Pattern[bytes]:
+        return re.compile(rb"(" + self.cell + rb")(" + self.end + rb")")
+
+    @cached_property
+    def header(self) -> re.Pattern[bytes]:
+        start = rb"(?:\xef\xbb\xbf)?[\r\n]*+(?>"
+        return re.compile(start + self.cell + re.escape(self.delimiter) + rb")*+" + self.cell)
+
+
+_FIRST_LINE = re.compile(rb'(?:\xef\xbb\xbf)?[\r\n]*+(?:"[^"]*+"|[^"\r\n])*+')
+_QUOTED = re.compile(rb'"[^"]*+"')
 _UNCLOSED = re.compile(rb'"[^"]*+(?:""[^"]*+)*+\Z')
 
 
-def read_csv(path: Path) -> Any:
-    """The Arrow table of a file ``.csv`` or ``.csv.gz``, all columns of text."""
+def read_csv(path: Path, delimiter: str | None = None) -> tuple[Any, str]:
+    """The Arrow table of a file with a header, all columns of text, and what stands between its cells.
+
+    That is a tab in a file ``.tsv``. In any other it is a comma, unless the header has none but a semicolon or a tab.
+    """
     content = read_bytes(path)
-    _check_quotes(path, content)
+    delimiter = _check_delimiter(delimiter) if delimiter is not None else _find_delimiter(path, content)
+    syntax = _Syntax(delimiter.encode())
+    _check_quotes(path, content, syntax)
     if (place := content.find(b"\0")) >= 0:
-        raise InputError(f"{path}: {_row(content, place)} has a NUL byte; expected text in UTF-8")
-    _check_utf8(path, content)  # Arrow would print a traceback where a row that is too short is not text either
-    header = _HEADER.match(content)
+        raise InputError(f"{path}: {_row(content, place, syntax)} has a NUL byte; expected text in UTF-8")
+    _check_utf8(path, content, syntax)  # Arrow would print a traceback where a row that is too short is not text either
+    header = syntax.header.match(content)
     if header is None or not content[header.start() : header.end()].strip(b"\xef\xbb\xbf\r\n"):
         raise InputError(f"{path}: the file is empty; expected a header")
     bad_rows: list[Any] = []
@@ -36,13 +73,14 @@ def read_csv(path: Path) -> Any:
         bad_rows.append(row)
         return "error"
 
-    parse = pyarrow.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=refuse)
+    parse = pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=refuse)
     # With threads a bad row has no number.
     read = pyarrow.csv.ReadOptions(use_threads=False, block_size=min(max(len(content), 1), _BLOCK))
     try:
         names = pyarrow.csv.read_csv(_stream(header[0] + b"\n"), read_options=read, parse_options=parse).column_names
         text = pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
-        return pyarrow.csv.read_csv(_stream(content), read_options=read, parse_options=parse, convert_options=text)
+        table = pyarrow.csv.read_csv(_stream(content), read_options=read, parse_options=parse, convert_options=text)
+        return table, delimiter
     except pa.ArrowInvalid as error:
         if bad_rows:
             bad = bad_rows[0]
@@ -57,35 +95,55 @@ def _stream(content: bytes) -> Any:
     return pa.BufferReader(pa.py_buffer(content))
 
 
-def _check_quotes(path: Path, content: bytes) -> None:
+def _check_delimiter(delimiter: str) -> str:
+    named = {name: character for character, name in DELIMITERS.items()} | {"\\t": "\t"}
+    delimiter = named.get(delimiter, delimiter)
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter.isalnum() or delimiter in '"\r\n\0':
+        raise InputError(
+            f"delimiter is {quote(delimiter)}; expected {', '.join(DELIMITERS.values())} or another single character"
+        )
+    return delimiter
+
+
+def _find_delimiter(path: Path, content: bytes) -> str:
+    if path.name.lower().endswith((".tsv", ".tsv.gz")):
+        return "\t"
+    header = _FIRST_LINE.match(content)
+    between = _QUOTED.sub(b"", b"" if header is None else header[0])
+    found = [character for character in DELIMITERS if character.encode() in between]
+    return found[0] if found else ","
+
+
+def _check_quotes(path: Path, content: bytes, syntax: _Syntax) -> None:
     """Check that every quote that opens a cell is closed at its end; Arrow would swallow the rows after it."""
     if b'"' not in content:
         return
-    sound = _SOUND.match(content)
+    sound = syntax.sound.match(content)
     place = 0 if sound is None else sound.end()
     if place < len(content):
-        row = _row(content, place)
+        row = _row(content, place, syntax)
         if _UNCLOSED.match(content, place):
             raise InputError(f"{path}: {row} has a quote that is never closed")
-        raise InputError(f"{path}: {row} has text after a closing quote; expected a comma or the end of the row")
+        raise InputError(f"{path}: {row} has text after a closing quote; expected a delimiter or the end of the row")
 
 
-def _check_utf8(path: Path, content: bytes) -> None:
+def _check_utf8(path: Path, content: bytes, syntax: _Syntax) -> None:
     if content.isascii():
         return
     try:
         content.decode()
     except UnicodeDecodeError as error:
         byte = content[error.start]
-        raise InputError(f"{path}: {_row(content, error.start)} has the byte 0x{byte:02x}; invalid UTF-8") from error
+        place = _row(content, error.start, syntax)
+        raise InputError(f"{path}: {place} has the byte 0x{byte:02x}; invalid UTF-8") from error
 
 
-def _row(content: bytes, place: int) -> str:
+def _row(content: bytes, place: int, syntax: _Syntax) -> str:
     """The row of this byte, counted from 1 without the header and blank lines."""
     rows, blank = 0, True
-    for cell in _CELLS.finditer(content, 0, place):
-        blank = blank and not cell[1] and cell[2] != b","
-        if cell.end() > place or cell[2] in (b",", b""):
+    for cell in syntax.cells.finditer(content, 0, place):
+        blank = blank and not cell[1] and cell[2] != syntax.delimiter
+        if cell.end() > place or cell[2] in (syntax.delimiter, b""):
             continue
         rows, blank = rows + (not blank), True
     return f"row {rows}" if rows else "the header"

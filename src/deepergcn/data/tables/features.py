@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +13,14 @@ from torch import Tensor
 
 from deepergcn.data.storage.memory import check_memory
 from deepergcn.data.tables.columns import Columns
-from deepergcn.errors import InputError
+from deepergcn.errors import InputError, listed, quote
 
 MOST_CATEGORIES = 100
 """A column of text with more different values than this is a category only where it is named as one."""
+
+
+Unseen = Literal["error", "other"]
+"""What a category is that training has not seen."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,7 @@ class FeatureColumn:
     Args:
         name: The name of the column.
         categories: The values of a category, one 0/1 feature for each; ``None`` for a column of numbers. An
-            empty cell, or a value that is not listed, is *other*: 0 in all of them.
+            empty cell is *other*: 0 in all of them.
         mean: What is subtracted from a number.
         std: What the difference is divided by.
         fills_gaps: Whether an empty cell of a number stands for the mean; it is an error otherwise.
@@ -62,14 +67,17 @@ def infer_features(
     return tuple(columns)
 
 
-def read_features(table: Columns, columns: Sequence[FeatureColumn]) -> Tensor | None:
-    """The features [rows, width] of these columns as float32; nothing where there are none."""
+def read_features(table: Columns, columns: Sequence[FeatureColumn], unseen: Unseen = "error") -> Tensor | None:
+    """The features [rows, width] of these columns as float32; nothing where there are none.
+
+    A value of a category that is not among its categories is an error, or ``"other"``: none of them, as an empty cell.
+    """
     if not columns:
         return None
     table.require([column.name for column in columns], "features")
     width = sum(1 if column.categories is None else len(column.categories) for column in columns)
     check_memory(8 * width * len(table), f"{table.path}: {len(table)} rows of {width} features")
-    blocks = [_block(table, column) for column in columns]
+    blocks = [_block(table, column, unseen) for column in columns]
     return torch.from_numpy(np.concatenate(blocks, axis=1))
 
 
@@ -101,9 +109,17 @@ def _number_column(table: Columns, name: str, standardize: npt.NDArray[np.bool_]
     return FeatureColumn(name, mean=mean, std=std if std > 0 else 1.0, fills_gaps=True)
 
 
-def _block(table: Columns, column: FeatureColumn) -> npt.NDArray[np.float32]:
+def _block(table: Columns, column: FeatureColumn, unseen: Unseen) -> npt.NDArray[np.float32]:
     if column.categories is not None:
-        codes = pc.index_in(table.text(column.name), pa.array(column.categories, pa.string()))
+        text = table.text(column.name)
+        codes = pc.index_in(text, pa.array(column.categories, pa.string()))
+        strange = pc.and_(codes.is_null(), text.is_valid()).to_numpy(zero_copy_only=False)
+        if unseen == "error" and strange.any():
+            row = int(strange.argmax())
+            raise InputError(
+                f"{table.path}: row {row + 1}: column {column.name!r} is {quote(text[row].as_py())}, a category that "
+                f"training has not seen; expected one of {listed(column.categories)} (--unseen other: none of them)"
+            )
         values: npt.NDArray[np.int32] = codes.fill_null(-1).to_numpy(zero_copy_only=False)
         one_hot = np.zeros((len(values), len(column.categories)), dtype=np.float32)
         known = np.flatnonzero(values >= 0)

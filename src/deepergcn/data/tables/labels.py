@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +10,10 @@ import pyarrow.compute as pc
 import torch
 from torch import Tensor
 
-from deepergcn.data.labels import MOST_CLASSES, infer_kind, label_array, named_column
+from deepergcn.data.labels import joint_kind, label_array
 from deepergcn.data.tables.columns import Columns
+from deepergcn.data.tables.kinds import class_names, column_kind, number_name
+from deepergcn.data.tables.positive import positive_last
 from deepergcn.data.task import METRICS, Kind, Level, Metric, Task
 from deepergcn.errors import InputError, listed, quote
 
@@ -26,11 +27,13 @@ class LabelSchema:
         kind: The kind of the task.
         classes: For every column the names of its classes in order, the second being the positive one of
             two; nothing for a regression.
+        missing: The values that stand for a missing label, besides an empty cell.
     """
 
     columns: tuple[str, ...]
     kind: Kind
     classes: tuple[tuple[str, ...], ...]
+    missing: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -42,13 +45,25 @@ class LabelSchema:
         return Task(level, self.kind, len(self.names), metric or METRICS[self.kind][0])
 
 
-def infer_labels(table: Columns, columns: Sequence[str], kind: Kind | None = None) -> LabelSchema:
+def infer_labels(
+    table: Columns,
+    columns: Sequence[str],
+    kind: Kind | None = None,
+    *,
+    positive: str | Sequence[str] = (),
+    missing: str | Sequence[str] = (),
+) -> LabelSchema:
     """The schema of label columns.
 
-    Unless the kind is given, it follows from the cells, gaps left aside; see :mod:`deepergcn.data.labels`. A column is
-    *two-valued* when it holds two different values, or only 0 or only 1; it holds *classes* when its cells are
-    text or whole numbers, of at most :data:`MOST_CLASSES` different values; other numbers are *numbers*. Classes
-    stand in the order of numbers where they are numbers, else of the alphabet.
+    Args:
+        table: The table.
+        columns: The label columns.
+        kind: The kind of the task. If None, it follows from the cells, gaps left aside:
+            :func:`deepergcn.data.tables.kinds.column_kind` says what each column is, and columns of several kinds are
+            an error.
+        positive: The positive class of two, or one for every column; otherwise the one that means yes, such as
+            "active" or 1, else the last in the order of numbers or of the alphabet.
+        missing: Values that stand for a missing label.
     """
     if not columns:
         raise InputError(f"{table.path}: no label column is named; the columns are {table.quoted_names()}")
@@ -56,28 +71,37 @@ def infer_labels(table: Columns, columns: Sequence[str], kind: Kind | None = Non
         raise InputError(f"{table.path}: a label column is named twice in {', '.join(columns)}")
     if kind is not None and kind not in METRICS:
         raise InputError(f"kind is {kind!r}; expected one of {', '.join(METRICS)}")
+    gaps = (missing,) if isinstance(missing, str) else tuple(missing)
+    table = table.without(columns, gaps)
     table.require(columns, "labels")
     for column in columns:
         if table.labels(column).null_count == len(table):
             raise InputError(f"{table.path}: label column {column!r} is empty")
-    kind = _infer_kind(table, columns) if kind is None else kind
+    said, kind = kind, _infer_kind(table, columns) if kind is None else kind
     if kind in ("binary", "multi-class") and len(columns) > 1:
         raise InputError(f"{table.path}: a {kind} task has one label column; found {', '.join(columns)}")
     if kind == "regression":
-        return LabelSchema(tuple(columns), kind, ())
+        return LabelSchema(tuple(columns), kind, (), gaps)
     classes = tuple(_classes(table, column) for column in columns)
+    if said is None and len(columns) == 1 and len(present := class_names(table, columns[0])) == 1:
+        raise InputError(f"{table.path}: label column {columns[0]!r} has one class only, {quote(present[0])}")
     for column, names in zip(columns, classes, strict=True):
         if len(names) < 2 or (kind != "multi-class" and len(names) > 2):
             expected = "at least 2" if kind == "multi-class" else "2"
             raise InputError(
                 f"{table.path}: label column {column!r} has {len(names)} different values; a {kind} task has {expected}"
             )
-    return LabelSchema(tuple(columns), kind, classes)
+    if kind != "multi-class":
+        classes = _in_order(table, columns, classes, (positive,) if isinstance(positive, str) else tuple(positive))
+    elif positive:
+        raise InputError(f"{table.path}: a positive class is named; a multi-class task has none")
+    return LabelSchema(tuple(columns), kind, classes, gaps)
 
 
 def read_labels(table: Columns, schema: LabelSchema) -> Tensor:
     """The labels as a dataset holds them, missing where there is a gap."""
     table.require(schema.columns, "labels")
+    table = table.without(schema.columns, schema.missing)
     if schema.kind == "regression":
         return torch.from_numpy(np.stack([_numbers(table, column) for column in schema.columns], axis=1))
     codes = [_codes(table, c, names) for c, names in zip(schema.columns, schema.classes, strict=True)]
@@ -106,41 +130,36 @@ def strata(y: Tensor) -> npt.NDArray[np.int64] | None:
 
 
 def _infer_kind(table: Columns, columns: Sequence[str]) -> Kind:
-    names = [_classes(table, column) for column in columns]
-    numeric = [table.is_numeric(column) for column in columns]
-    for column, values, numbers in zip(columns, names, numeric, strict=True):
-        if not numbers and len(values) > MOST_CLASSES:
-            problem = table.not_a_number(column, int(table.not_numbers(column)[0]))
-            raise InputError(
-                f"{table.path}: {problem}, or at most {MOST_CLASSES} classes; "
-                f"found {len(values)}, which kind='multi-class' allows"
-            )
-    kind = infer_kind([named_column(values, numeric=numbers) for values, numbers in zip(names, numeric, strict=True)])
+    kinds = [column_kind(table, column)[0] for column in columns]
+    kind = joint_kind(kinds)
     if kind is None:
-        text = numeric.index(False)
+        found = ", ".join(f"{column!r} is {kind}" for column, kind in zip(columns, kinds, strict=True))
         raise InputError(
-            f"{table.path}: label column {columns[text]!r} holds {len(names[text])} classes; "
-            "several label columns must all hold two values or all numbers"
+            f"{table.path}: the labels are of several kinds: {found}; train each kind in a run of its own, or say one "
+            "kind for all (--task)"
         )
     return kind
 
 
-def _classes(table: Columns, column: str) -> tuple[str, ...]:
-    cells = pc.unique(table.labels(column).drop_null()).to_pylist()
-    if not table.is_numeric(column):
-        return tuple(sorted(cells))
-    names = sorted({_number_name(cell) for cell in cells}, key=Decimal)
-    return ("0", "1") if names in (["0"], ["1"]) else tuple(names)
-
-
-def _number_name(cell: str) -> str:
-    """The name of a number as a class: exact for an integer of any size, however it is written."""
+def _in_order(
+    table: Columns, columns: Sequence[str], classes: tuple[tuple[str, ...], ...], positive: tuple[str, ...]
+) -> tuple[tuple[str, ...], ...]:
+    """The two classes of every column, the positive one second."""
+    if len(positive) not in (0, 1, len(columns)):
+        raise InputError(
+            f"{table.path}: {len(positive)} positive classes are named; expected one, or one for each of the "
+            f"{len(columns)} label columns"
+        )
+    said = positive * len(columns) if len(positive) == 1 else positive or (None,) * len(columns)
     try:
-        value = Decimal(cell)
-        whole = value == value.to_integral_value()
-    except InvalidOperation:  # an exponent beyond what Decimal knows, of a number that is finite: it is 0
-        return "0"
-    return str(int(value)) if whole else repr(float(cell))
+        return tuple(positive_last(names, one) for names, one in zip(classes, said, strict=True))
+    except InputError as error:
+        raise InputError(f"{table.path}: {error}") from error
+
+
+def _classes(table: Columns, column: str) -> tuple[str, ...]:
+    names = class_names(table, column)
+    return ("0", "1") if names in (("0",), ("1",)) else names
 
 
 def _numbers(table: Columns, column: str) -> npt.NDArray[np.float32]:
@@ -157,7 +176,7 @@ def _codes(table: Columns, column: str, names: Sequence[str]) -> npt.NDArray[np.
     cells = pc.unique(text.drop_null())
     codes = pc.index_in(cells, known)
     if codes.null_count and table.is_numeric(column):
-        codes = pc.coalesce(codes, pc.index_in(pa.array(map(_number_name, cells.to_pylist()), pa.string()), known))
+        codes = pc.coalesce(codes, pc.index_in(pa.array(map(number_name, cells.to_pylist()), pa.string()), known))
     places = pc.index_in(text, cells)
     found = codes.take(places)
     unknown = pc.and_(found.is_null(), text.is_valid()).to_numpy(zero_copy_only=False)

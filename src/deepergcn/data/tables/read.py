@@ -10,19 +10,21 @@ import torch
 from torch import Tensor
 
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.provenance import AnyProvenance, TableProvenance
-from deepergcn.data.split import FRACTIONS, check_split, column_split, part_names, random_split
+from deepergcn.data.endings import TABLE_NAMES
+from deepergcn.data.provenance import AnyProvenance, EdgeCounts, TableProvenance
+from deepergcn.data.split import FRACTIONS, check_split
 from deepergcn.data.storage.cache import cache_file, cached
 from deepergcn.data.storage.digest import file_digest, text_digest
 from deepergcn.data.storage.folders import data_root
-from deepergcn.data.tables.columns import CSV_NAMES, PARQUET_NAMES, Columns, errors_in, read_columns
+from deepergcn.data.tables.columns import Columns, read_columns
 from deepergcn.data.tables.edges import both_directions, distinct_edges, edge_ends, node_ids
-from deepergcn.data.tables.features import infer_features, read_features
-from deepergcn.data.tables.labels import infer_labels, labelled, missing_labels, read_labels, strata
+from deepergcn.data.tables.features import Unseen, infer_features, read_features
+from deepergcn.data.tables.labels import infer_labels, missing_labels, read_labels
+from deepergcn.data.tables.parts import Split, check_choice, named_parts, split_by_names, split_labelled
 from deepergcn.data.task import Kind, Metric, Task
 from deepergcn.errors import InputError
 
-_VERSION = 1  # of what is cached: to be raised when the same files give another dataset
+_VERSION = 2  # of what is cached: to be raised when the same files give another dataset
 
 
 def read_tables(
@@ -39,14 +41,18 @@ def read_tables(
     numeric: str | Sequence[str] = (),
     categorical: str | Sequence[str] = (),
     standardize: bool = False,
+    delimiter: str | None = None,
     kind: Kind | None = None,
+    positive: str | Sequence[str] = (),
+    missing: str | Sequence[str] = (),
     metric: Metric | None = None,
-    split_column: str | None = None,
+    split: Split = "random",
+    split_column: str | Sequence[str] | None = None,
     fractions: Sequence[float] = FRACTIONS,
     seed: int = 0,
     root: str | Path | None = None,
 ) -> Dataset:
-    """A dataset of one graph from two files ``.csv``, ``.csv.gz`` or ``.parquet``.
+    """A dataset of one graph from two files ``.csv``, ``.tsv`` (or ``.gz`` of them) or ``.parquet``.
 
     Its ``provenance`` is the record by which :func:`read_tables_to_predict` reads other tables in the same way.
     Rows are counted from 1, without the header.
@@ -67,29 +73,37 @@ def read_tables(
         categorical: Features of either table that are categories although they are numbers or have many values.
         standardize: Whether features of numbers are standardized, by the mean and the standard deviation of the
             train nodes (and of the edges that touch one), which also fill gaps.
+        delimiter: What stands between the cells of a text; see :func:`deepergcn.data.tables.csv_file.read_csv`.
         kind: The kind of the task; :func:`deepergcn.data.tables.labels.infer_labels` says what it is otherwise.
+        positive: The positive class of two; see the same.
+        missing: Values that stand for a missing label.
         metric: The metric; the first of its kind when not given.
-        split_column: The column of ``nodes`` that says train, valid or test; a random split of the nodes with
-            a label when not given.
+        split: ``"random"`` (of the nodes with a label) or ``"stratified"`` (the same within each class).
+        split_column: The column of ``nodes`` that says train, valid or test, instead of ``split``; or masks, such as
+            ``train_mask``.
         fractions: The sizes of train, valid and test.
         seed: The seed of the random split.
         root: The folder of the cache.
     """
     check_split(fractions, seed)
+    check_choice(split)
     node_file, edge_file = table_files(
         nodes.path if isinstance(nodes, Columns) else nodes, edges.path if isinstance(edges, Columns) else edges
     )
     labels, numbers, categories = _names(label), _names(numeric), _names(categorical)
 
     def build() -> Dataset:
-        node_table = _with_rows(nodes if isinstance(nodes, Columns) else read_columns(node_file))
-        edge_table = edges if isinstance(edges, Columns) else read_columns(edge_file)
-        label_schema = infer_labels(node_table, labels, kind)
+        node_table = _with_rows(nodes if isinstance(nodes, Columns) else read_columns(node_file, delimiter))
+        edge_table = edges if isinstance(edges, Columns) else read_columns(edge_file, delimiter)
+        label_schema = infer_labels(node_table, labels, kind, positive=positive, missing=missing)
         y = read_labels(node_table, label_schema)
-        split = _split(node_table, split_column, y, fractions, seed)
+        if split_column is None:
+            parts = split_labelled(node_table, y, split, fractions, seed)
+        else:
+            parts = split_by_names(node_table, named_parts(node_table, split_column), y, fractions, seed)
         ids = node_ids(node_table, id_column)
         ends = edge_ends(edge_table, ids, source_column, target_column, node_file)
-        taken = {id_column, *labels, *([] if split_column is None else [split_column])}
+        taken = {id_column, *labels, *_names(split_column or ())}
         node_columns = _others(node_table, taken) if features is None else _names(features)
         edge_columns = _others(edge_table, {source_column, target_column}) if len(edge_table) else ()
         edge_columns = edge_columns if edge_features is None else _names(edge_features)
@@ -98,7 +112,7 @@ def read_tables(
             if name not in known or name in both:
                 raise InputError(f"{name!r} is named as numeric or categorical; expected a feature, in one of the two")
         in_train = np.zeros(len(node_table), dtype=bool)
-        in_train[split["train"].numpy()] = True
+        in_train[parts["train"].numpy()] = True
         touches_train = in_train[ends[0]] | in_train[ends[1]]
         kinds = {"numeric": numbers, "categorical": categories}
         provenance = TableProvenance(
@@ -111,19 +125,25 @@ def read_tables(
                 edge_table, edge_columns, standardize=touches_train if standardize else None, **kinds
             ),
             labels=label_schema,
+            delimiter=delimiter,
         )
         task = label_schema.task("node")
-        return _dataset(provenance, node_table, edge_table, ids, ends, task=task, y=y, split=split, digest=digest)
+        return _dataset(provenance, node_table, edge_table, ids, ends, task=task, y=y, split=parts, digest=digest)
 
     digest = text_digest(file_digest(node_file), file_digest(edge_file))
     options: list[Any] = [labels, id_column, source_column, target_column, directed, features, edge_features]
-    options += [numbers, categories, standardize, kind, split_column, fractions, seed]
+    options += [numbers, categories, standardize, kind, split, split_column, fractions, seed]
+    options += [delimiter, positive, missing]
     file = cache_file(data_root(root), node_file.name, str(node_file.resolve()), str(edge_file.resolve()), options)
     return cached(file, text_digest(_VERSION, digest, options), build).with_metric(metric)
 
 
 def read_tables_to_predict(
-    nodes: str | Path, edges: str | Path | None = None, *, provenance: AnyProvenance | None
+    nodes: str | Path | Columns,
+    edges: str | Path | Columns | None = None,
+    *,
+    provenance: AnyProvenance | None,
+    unseen: Unseen = "error",
 ) -> Dataset:
     """Other tables, read as those of ``provenance`` were: without labels, and all nodes in the part ``test``.
 
@@ -131,11 +151,15 @@ def read_tables_to_predict(
         nodes: As for :func:`read_tables`; label and split columns are not needed and not read.
         edges: As for :func:`read_tables`.
         provenance: The ``provenance`` of the dataset that :func:`read_tables` returned.
+        unseen: Whether a category that training has not seen is an error, or none of its categories.
     """
     if not isinstance(provenance, TableProvenance):
         raise InputError("provenance: expected that of a dataset of tables of nodes and edges")
-    node_file, edge_file = table_files(nodes, edges)
-    node_table, edge_table = _with_rows(read_columns(node_file)), read_columns(edge_file)
+    node_file, edge_file = table_files(
+        nodes.path if isinstance(nodes, Columns) else nodes, edges.path if isinstance(edges, Columns) else edges
+    )
+    node_table = _with_rows(nodes if isinstance(nodes, Columns) else read_columns(node_file, provenance.delimiter))
+    edge_table = edges if isinstance(edges, Columns) else read_columns(edge_file, provenance.delimiter)
     ids = node_ids(node_table, provenance.id_column)
     ends = edge_ends(edge_table, ids, provenance.source_column, provenance.target_column, node_file)
     none = torch.empty(0, dtype=torch.int64)
@@ -150,6 +174,7 @@ def read_tables_to_predict(
         y=missing_labels(task, len(node_table)),
         split={"train": none, "valid": none, "test": torch.arange(len(node_table))},
         digest=text_digest(file_digest(node_file), file_digest(edge_file)),
+        unseen=unseen,
     )
 
 
@@ -164,9 +189,11 @@ def _dataset(
     y: Tensor,
     split: dict[str, Tensor],
     digest: str,
+    unseen: Unseen = "error",
 ) -> Dataset:
-    edge_attr = read_features(edges, provenance.edge_features)
+    edge_attr = read_features(edges, provenance.edge_features, unseen)
     kept = distinct_edges(ends if provenance.directed else np.sort(ends, axis=0), edge_attr)
+    counts = EdgeCounts(rows=len(edges), loops=int((ends[0] == ends[1]).sum()), repeated=ends.shape[1] - len(kept))
     edge_index = torch.from_numpy(ends[:, kept].astype(np.int32))
     edge_attr = None if edge_attr is None else edge_attr[kept]
     symmetric = not provenance.directed
@@ -180,14 +207,14 @@ def _dataset(
         edge_ptr=torch.tensor([0, edge_index.shape[1]]),
         edge_index=edge_index,
         symmetric=symmetric,
-        x=read_features(nodes, provenance.features),
+        x=read_features(nodes, provenance.features, unseen),
         edge_attr=edge_attr,
         y=y,
         split=split,
         digest=digest,
         label_names=provenance.labels.names,
         ids=tuple(ids.to_pylist()),
-        provenance=provenance,
+        provenance=provenance.model_copy(update={"counts": counts}),
     )
 
 
@@ -202,7 +229,7 @@ def table_files(nodes: str | Path, edges: str | Path | None) -> tuple[Path, Path
 
 
 def _in_folder(folder: Path, stem: str) -> Path:
-    names = [f"{stem}{suffix}" for suffix in CSV_NAMES + PARQUET_NAMES]
+    names = [f"{stem}{suffix}" for suffix in TABLE_NAMES]
     found = [folder / name for name in names if (folder / name).is_file()]
     if len(found) != 1:
         raise InputError(f"{folder}: has {len(found)} of the files {', '.join(names)}; expected one")
@@ -221,12 +248,3 @@ def _names(names: str | Sequence[str]) -> tuple[str, ...]:
 
 def _others(table: Columns, taken: set[str]) -> tuple[str, ...]:
     return tuple(name for name in table.names if name not in taken)
-
-
-def _split(nodes: Columns, column: str | None, y: Tensor, fractions: Sequence[float], seed: int) -> dict[str, Tensor]:
-    if column is None:
-        return random_split(labelled(y), fractions=fractions, seed=seed)
-    nodes.require([column], "split")
-    with errors_in(nodes.path):
-        names = part_names(nodes.text(column).to_pylist(), column)
-        return column_split(names, classes=strata(y), fraction=fractions[1], seed=seed)

@@ -1,64 +1,170 @@
-"""Which columns of a user's table say the split, and which are features."""
+"""Which columns of a user's table are labels, which say the split, and which are features."""
 
-import logging
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from deepergcn.data.split import part_names
-from deepergcn.data.tables.columns import Columns, errors_in
+import numpy as np
+
+from deepergcn.data.split import mask_part
+from deepergcn.data.tables.columns import Columns
 from deepergcn.data.tables.features import MOST_CATEGORIES
+from deepergcn.data.tables.parts import named_parts
+from deepergcn.data.task import Kind
 from deepergcn.errors import InputError
+from deepergcn.runs.data_report import Column
+from deepergcn.training.own_data.choices import Choices
 
 _SPLIT_COLUMN = "split"  # in any capitals
+_FEW = 10  # different texts that are a category even where every row has another
+_STRAY = 0.5  # the share of a column's cells that may be no numbers before the column is one of text
 
-_log = logging.getLogger(__name__)
+_ID_NAME = re.compile(r"(?:.*(?:id|index|idx|key)|unnamed: \d+|#|nr\.?|no\.?|number|)")
+_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:[ T].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}(?: .*)?")
+_INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 
 
-def own_split(table: Columns, labels: Sequence[str]) -> str:
-    """The column "split" of a table, or ``"random"`` where it has none; other values than parts are an error."""
-    columns = [name for name in table.names if name.strip().lower() == _SPLIT_COLUMN and name not in labels]
-    if not columns:
-        return "random"
-    if len(columns) > 1:
-        found = ", ".join(map(repr, columns))
-        raise InputError(f"{table.path}: has the columns {found}; expected one split column, or --split")
-    try:
-        with errors_in(table.path):
-            part_names(table.text(columns[0]).to_pylist(), columns[0])
-    except InputError as error:
-        raise InputError(f"{error}; --split random splits at random instead") from error
-    _log.warning("%s: column %r says train, valid or test, and is the split", table.path, columns[0])
-    return columns[0]
+@dataclass(frozen=True)
+class SplitChoice:
+    """A split: the options of the reader that make it, and where it comes from."""
+
+    options: dict[str, Any]
+    source: str
+
+
+def named_columns(table: Columns, names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
+    """The columns that are named, each alone or several with commas between them; ``all`` is all but those taken."""
+    found: list[str] = []
+    for name in names:
+        if name.strip() in table.names or "," not in name:
+            found.append(name.strip())
+        else:
+            found += [part.strip() for part in name.split(",") if part.strip()]
+    if found == ["all"] and "all" not in table.names:
+        return [name for name in table.names if name not in {*taken, *split_columns(table)}]
+    return found
+
+
+def choose_split(
+    table: Columns, labels: Sequence[str], choices: Choices, kind: Kind, known: Sequence[str]
+) -> SplitChoice:
+    """The split that is said, else that of the table's columns, else one at random, within classes where there are.
+
+    Args:
+        table: The table.
+        labels: Its label columns.
+        choices: What was said.
+        kind: The kind of the task.
+        known: The splits that need no column.
+    """
+    said = choices.split
+    if said is not None and said not in known:
+        columns = named_columns(table, [said])
+        return _by_columns(table, columns, "as said")
+    if said is None:
+        columns = own_split(table, labels)
+        if columns:
+            return _by_columns(table, columns, "--split says another")
+    split = said or ("stratified" if kind in ("binary", "multi-class") else "random")
+    seed = "" if split == "scaffold" else f" with seed {choices.seed or 0}"
+    return SplitChoice({"split": split}, f"{split}{seed} ({'as said' if said else 'there is no split column'})")
 
 
 def split_columns(table: Columns) -> list[str]:
-    """The columns that say train, valid or test: they are no features, even where another split is wanted."""
-    return [name for name in table.names if name.strip().lower() == _SPLIT_COLUMN and _are_parts(table, name)]
+    """The columns that say the split: they are no features, even where another split is wanted."""
+    return [name for name in table.names if name.lower() == _SPLIT_COLUMN or _is_mask(name)]
 
 
-def _are_parts(table: Columns, column: str) -> bool:
-    try:
-        return bool(part_names(table.text(column).to_pylist()))
-    except InputError:
-        return False
+def usable_features(
+    table: Columns,
+    taken: set[str],
+    named: Sequence[str] | None = None,
+    dropped: Sequence[str] = (),
+    said: Sequence[str] = (),
+) -> tuple[list[str], list[Column]]:
+    """The columns that are features, and those that are not, with the reason.
 
-
-def usable_features(table: Columns, taken: set[str]) -> list[str]:
-    usable = []
+    Args:
+        table: The table.
+        taken: The columns that have another part.
+        named: The features, where they are said: these and no others.
+        dropped: Columns that are said to be none.
+        said: Columns that are said to be features of one kind, numbers or categories.
+    """
+    table.require([*(named or ()), *dropped], "features")
+    if named is not None:
+        return [name for name in named if name not in dropped], []
+    usable: list[str] = []
+    left_out: list[Column] = []
     for name in table.names:
         if name in taken:
             continue
-        if table.is_numeric(name):
-            usable.append(name)
-            continue
-        values = len(table.text(name).drop_null().unique())
-        if 0 < values <= MOST_CATEGORIES:
+        reason = "as said" if name in dropped else None if name in said else _no_feature(table, name)
+        if reason is None:
             usable.append(name)
         else:
-            _log.warning(
-                "%s: column %r is left out of the features: it has %d different texts; expected numbers or 1 to %d",
-                table.path,
-                name,
-                values,
-                MOST_CATEGORIES,
-            )
-    return usable
+            left_out.append(Column(name=name, text=reason))
+    return usable, left_out
+
+
+def own_split(table: Columns, labels: Sequence[str] = ()) -> list[str]:
+    """The column that says the split, or the columns that are its masks; none where there are none."""
+    found = [name for name in table.names if name.lower() == _SPLIT_COLUMN and name not in labels]
+    masks = [name for name in table.names if _is_mask(name) and name not in labels]
+    if len(found) > 1 or (found and masks):
+        names = ", ".join(map(repr, found + masks))
+        raise InputError(f"{table.path}: has the columns {names}; expected one split column, or --split")
+    _check_parts(table, found or masks)
+    return found or masks
+
+
+def _by_columns(table: Columns, columns: Sequence[str], why: str) -> SplitChoice:
+    _check_parts(table, columns)
+    name = columns[0] if len(columns) == 1 else list(columns)
+    shown = f"column {name!r}" if len(columns) == 1 else f"masks {', '.join(columns)}"
+    return SplitChoice({"split_column": name}, f"{shown} ({why})")
+
+
+def _check_parts(table: Columns, columns: Sequence[str]) -> None:
+    try:
+        if columns:
+            named_parts(table, columns)
+    except InputError as error:
+        raise InputError(f"{error}; --split random splits at random instead") from error
+
+
+def _is_mask(name: str) -> bool:
+    return "mask" in name.lower() and mask_part(name) is not None
+
+
+def _no_feature(table: Columns, name: str) -> str | None:
+    """Why a column is no feature, if it is none; one that may be a mistake is an error."""
+    if table.is_numeric(name):
+        return "numbers that are all different, by its name ids" if _is_id(table, name) else None
+    cells = table.text(name).drop_null()
+    known = table.labels(name).drop_null()
+    if not len(known):
+        return "empty"
+    stray = table.not_numbers(name)
+    infinite = [row for row in stray.tolist() if _INFINITE.fullmatch(table.text(name)[row].as_py() or "")]
+    if infinite or len(stray) < _STRAY * len(known):
+        row = infinite[0] if infinite else int(stray[0])
+        raise InputError(
+            f"{table.path}: {table.not_a_number(name, row)}, as most cells of the column are; "
+            "--drop leaves the column out, --categorical takes it for a category"
+        )
+    different = cells.unique().to_pylist()
+    if all(_DATE.fullmatch(cell) for cell in different):
+        return "dates"
+    if len(different) > MOST_CATEGORIES or (len(different) > _FEW and len(different) > len(cells) / 2):
+        return f"{len(different)} different texts"
+    return None
+
+
+def _is_id(table: Columns, name: str) -> bool:
+    if not _ID_NAME.fullmatch(name.lower()):
+        return False
+    values = table.numbers(name)
+    known = values[~np.isnan(values)]
+    return bool((known == np.floor(known)).all()) and len(np.unique(known)) == len(known)

@@ -2,18 +2,20 @@
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from deepergcn.data.dataset import PARTS, Dataset
-from deepergcn.data.task import Task
+from deepergcn.data.tables.columns import Columns
+from deepergcn.data.task import METRICS, Metric, Task
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import DataSection
+from deepergcn.runs.data_report import DataReport
 from deepergcn.runs.dataset import LoadedData
 from deepergcn.training.losses import balanced_weight, present_labels
+from deepergcn.training.own_data.choices import Choices
 
 IMBALANCE = 5.0
 """Classes are weighted where one is this many times as frequent as another."""
@@ -25,30 +27,95 @@ class OwnData:
 
     Attributes:
         settings: Settings ``key=value`` for a recipe, in the form that ``--set`` takes.
-        loaded: The dataset, so that training need not read the files again.
+        loaded: The dataset, so that training need not read the files again, and the report on it.
     """
 
     settings: tuple[str, ...]
     loaded: LoadedData
 
+    @property
+    def report(self) -> DataReport:
+        """What was found in tables or molecules."""
+        assert self.loaded.report is not None
+        return self.loaded.report
 
-def label_settings(path: str | Path, dataset: Dataset, items: str) -> tuple[dict[str, str], dict[str, Any]]:
-    """The option for a metric where its default cannot score a part, and the settings that follow from the labels."""
+    def lines(self) -> list[tuple[str, str]]:
+        """What was found, for people: a topic and a text each; none where there is no report."""
+        return [] if self.loaded.report is None else self.loaded.report.lines()
+
+
+@dataclass(frozen=True)
+class LabelSettings:
+    """What follows from the labels: the metrics and why, and settings for a recipe."""
+
+    metrics: tuple[Metric, ...]
+    reason: str
+    settings: dict[str, Any]
+
+    @property
+    def balance(self) -> bool:
+        """Whether classes are weighted."""
+        return bool(self.settings["loss.balance"])
+
+
+def label_settings(table: Columns, dataset: Dataset, choices: Choices, items: str) -> LabelSettings:
+    """The metrics and settings for these labels; an error where they cannot be trained on, or scored."""
     y = {part: dataset.y[dataset.split[part]] for part in PARTS}
     for part in PARTS:
         if not bool(present_labels(y[part]).any()):
             count = sum(len(index) for index in dataset.split.values())
             raise InputError(
-                f"{path}: has {count} {items} with a label, which leaves none for {part}; expected at least 10"
+                f"{table.path}: has {count} {items} with a label, which leaves none for {part}; expected at least 10, "
+                "or another --split"
             )
     task = dataset.task
-    undefined = task.metric == "rocauc" and not all(_both_classes(y[part]) for part in ("valid", "test"))
-    balance = task.kind == "regression" or _imbalance(task, y["train"]) >= IMBALANCE
-    return {"metric": "accuracy"} if undefined else {}, {"loss.balance": balance}
+    if task.kind != "regression" and not _has_both(y["train"]):
+        raise InputError(f"{table.path}: the train part has one class only; expected another --split or --split-seed")
+    metrics, reason = choices.metric_names(task.kind)
+    for metric in metrics:
+        for part in ("valid", "test"):
+            if why := _undefined(metric, y[part]):
+                others = [other for other in METRICS[task.kind] if not _undefined(other, y[part])]
+                raise InputError(
+                    f"{table.path}: {metric} cannot be computed on the {part} part, where {why}; expected another "
+                    f"--split, --split-fractions or --split-seed, or --metric {' or '.join(others)}"
+                )
+    several = task.kind == "regression" and task.outputs > 1
+    settings: dict[str, Any] = {
+        "loss.balance": task.kind == "regression" or _imbalance(task, y["train"]) >= IMBALANCE,
+        **({"evaluation.metrics": list(metrics)} if len(metrics) > 1 else {}),
+        **({"evaluation.scaled": True} if several else {}),
+    }
+    if several:
+        reason += "; errors of several targets are averaged in units of their standard deviation"
+    return LabelSettings(metrics, reason, settings)
 
 
-def _both_classes(y: Tensor) -> bool:
-    """Whether some task has both, so that there is a ROC curve."""
+def own_data(data: DataSection, dataset: Dataset, others: dict[str, Any], report: DataReport | None = None) -> OwnData:
+    """The settings as ``--set`` takes them (JSON is YAML), those of ``data`` first."""
+    values = {f"data.{name}": getattr(data, name) for name in ("source", "reader", "nodes", "edges", "options")}
+    values = {name: value for name, value in values.items() if value is not None or name == "data.edges"}
+    settings = (f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in (values | others).items())
+    return OwnData(tuple(settings), LoadedData(data, dataset.with_metric(data.options.get("metric")), report))
+
+
+def _undefined(metric: Metric, y: Tensor) -> str | None:
+    """Why a metric is not defined on these labels, if it is not."""
+    if metric in ("rocauc", "ap") and not _has_both(y):
+        return "no label has both classes"
+    if metric in ("r2", "spearman") and not bool((_highest(y) > -_highest(-y)).any()):
+        return "all labels are equal"
+    return None
+
+
+def _highest(y: Tensor) -> Tensor:
+    return y.nan_to_num(nan=-torch.inf).amax(0)
+
+
+def _has_both(y: Tensor) -> bool:
+    """Whether two classes are there, of some label."""
+    if not y.is_floating_point():
+        return len(y[present_labels(y)].unique()) > 1
     return bool(((y == 0).any(0) & (y == 1).any(0)).any())
 
 
@@ -57,11 +124,3 @@ def _imbalance(task: Task, y: Tensor) -> float:
     if task.kind == "multi-class":
         return float(weight.max() / weight.min())
     return float(torch.maximum(weight, 1 / weight).median())
-
-
-def own_data(data: DataSection, dataset: Dataset, others: dict[str, Any]) -> OwnData:
-    """The settings as ``--set`` takes them (JSON is YAML), those of ``data`` first."""
-    values = {f"data.{name}": getattr(data, name) for name in ("source", "reader", "nodes", "edges", "options")}
-    values = {name: value for name, value in values.items() if value is not None or name == "data.edges"}
-    settings = (f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in (values | others).items())
-    return OwnData(tuple(settings), LoadedData(data, dataset.with_metric(data.options.get("metric"))))

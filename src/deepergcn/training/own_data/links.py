@@ -55,7 +55,7 @@ def own_links(
     """
     tables = {name: read_columns(Path(file)) for name, file in _given(links=links, nodes=nodes, edges=edges).items()}
     ends = {source_column, target_column}
-    split = split or own_split(tables["links"], [])
+    split = split or (own_split(tables["links"]) or ["random"])[0]
     options: dict[str, Any] = {
         "id_column": id_column,
         "source_column": source_column,
@@ -112,4 +112,9 @@ def _given(**tables: str | Path | None) -> dict[str, str | Path]:
 
 
 def _features(table: Columns | None, taken: set[str]) -> list[str]:
-    return [] if table is None else usable_features(table, taken | set(split_columns(table)))
+    if table is None:
+        return []
+    usable, left_out = usable_features(table, taken | set(split_columns(table)))
+    for column in left_out:
+        _log.warning("%s: column %r is left out of the features: %s", table.path, column.name, column.text)
+    return usable

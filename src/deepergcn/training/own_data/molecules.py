@@ -5,12 +5,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
+from deepergcn.data.molecules.fragments import Fragments
 from deepergcn.data.molecules.read import MoleculeSplit, read_molecules
-from deepergcn.data.molecules.rows import check_molecule_file, open_rows
+from deepergcn.data.molecules.rows import MoleculeRows, check_molecule_file, open_rows
 from deepergcn.data.progress import ProgressHook
+from deepergcn.data.provenance import MoleculeProvenance
+from deepergcn.data.registry import NOT_DESCRIBED, checked_options
+from deepergcn.data.tables.labels import infer_labels
 from deepergcn.recipes.schema import DataSection
-from deepergcn.training.own_data.columns import own_split
+from deepergcn.training.own_data.choices import Choices
+from deepergcn.training.own_data.columns import choose_split, named_columns
 from deepergcn.training.own_data.found import OwnData, label_settings, own_data
+from deepergcn.training.own_data.report import report_data
 
 _STEPS = 4_000  # of training, roughly, over all epochs
 _EPOCHS = (20, 200)  # the fewest and the most
@@ -18,55 +24,90 @@ _BATCHES = ((2_000, 32), (20_000, 64), (math.inf, 128))  # largest number of mol
 
 
 def own_molecules(
-    path: str | Path,
+    molecules: str | Path | MoleculeRows,
     *,
     targets: str | Sequence[str],
     smiles_column: str | None = None,
     id_column: str | None = None,
-    split: str | None = None,
+    fragments: Fragments = "all",
     strict: bool = False,
+    choices: Choices = Choices(),  # noqa: B008 (it is frozen)
     root: str | Path | None = None,
     progress: ProgressHook | None = None,
 ) -> OwnData:
-    """The settings that turn the recipe ``own-molecules`` into one for this file, and the dataset in it.
+    """The settings that turn the recipe ``own-molecules`` into one for this file, the dataset in it, and a report.
 
-    The kind of the task follows from the labels; ROC-AUC gives way to accuracy where the validation or the test part
-    has only one class; a rare class has a higher weight; the length of training and its early stopping follow from the
-    number of molecules.
+    What is not said follows from the file: the kind of the task and the positive class from the labels, the split from
+    a column "split" or masks (else it is random, within classes where there are), the metric from the kind. A rare
+    class has a higher weight; the length of training and its early stopping follow from the number of molecules.
 
     Args:
-        path: A file of molecules; see :func:`deepergcn.data.read_molecules` for this and the other arguments.
-        targets: The column to learn, or several.
+        molecules: A file of molecules, or its rows where it has been opened; see
+            :func:`deepergcn.data.read_molecules` for this and the other arguments.
+        targets: The column to learn, several, or ``"all"``.
         smiles_column: The column of SMILES.
         id_column: The column of names for the molecules.
-        split: ``"random"``, ``"scaffold"``, or a column that says train, valid or test; where not given, the column
-            "split" if there is one, else ``"random"``.
+        fragments: ``"largest"`` keeps the largest fragment of each molecule alone.
         strict: Whether a row that cannot be read is an error.
+        choices: What is said instead of inferred.
         root: The folder of the cache.
         progress: Called with the number of molecules read and their total number.
     """
-    columns = [targets] if isinstance(targets, str) else list(targets)
-    options: dict[str, Any] = {"targets": columns, "smiles_column": smiles_column, "id_column": id_column}
-    check_molecule_file(Path(path))
-    rows = open_rows(Path(path), smiles_column, id_column)
-    if split is None:
-        split = own_split(rows.table, columns)
-    if split in get_args(MoleculeSplit):
-        options["split"] = None if split == "random" else split
+    if isinstance(molecules, MoleculeRows):
+        rows, path = molecules, molecules.table.path
     else:
-        options["split_column"] = split
-    options["strict"] = strict or None
-    options = {name: value for name, value in options.items() if value is not None}
-    dataset = read_molecules(rows, root=root, progress=progress, **options)
-    metric, found = label_settings(path, dataset, "molecules")
-    data = DataSection(source=str(Path(path).resolve()), options=options | metric)
-    train = len(dataset.split["train"])
+        path = Path(molecules)
+        check_molecule_file(path)
+        further = choices.options
+        rows = open_rows(
+            path,
+            further.get("smiles_column", smiles_column),
+            further.get("id_column", id_column),
+            further.get("delimiter", choices.delimiter),
+        )
+    taken = [name for name in (rows.smiles_column, id_column) if name is not None]
+    columns = named_columns(rows.table, [targets] if isinstance(targets, str) else list(targets), taken)
+    schema = infer_labels(
+        rows.table, columns, choices.kind, positive=tuple(choices.positive), missing=tuple(choices.missing)
+    )
+    split = choose_split(rows.table, columns, choices, schema.kind, get_args(MoleculeSplit))
+    said: dict[str, Any] = {
+        "targets": columns,
+        "smiles_column": smiles_column,
+        "id_column": id_column,
+        "fragments": None if fragments == "all" else fragments,
+        "strict": strict or None,
+        "kind": schema.kind,
+        "positive": [pair[1] for pair in schema.classes] if schema.kind in ("binary", "multi-label") else None,
+    }
+    options = {name: value for name, value in said.items() if value is not None}
+    options |= choices.reader_options() | split.options | dict(choices.options)
+    checked = checked_options(str(path), read_molecules, options, without=NOT_DESCRIBED)
+    dataset = read_molecules(rows, root=root, progress=progress, warn=False, **checked)
+    labels = label_settings(rows.table, dataset, choices, "molecules")
+    provenance = dataset.provenance
+    assert isinstance(provenance, MoleculeProvenance)
+    report = report_data(
+        [rows.table],
+        dataset,
+        provenance.labels or schema,
+        split,
+        labels,
+        choices,
+        molecules=provenance.counts,
+        fragments=provenance.fragments,
+    )
+    data = DataSection(source=str(path.resolve()), options={**options, "metric": labels.metrics[0]})
+    return own_data(data, dataset, labels.settings | _length(len(dataset.split["train"])), report)
+
+
+def _length(train: int) -> dict[str, int]:
+    """How long to train on this number of molecules."""
     batch_size = next(size for most, size in _BATCHES if train <= most)
     fewest, most = _EPOCHS
     epochs = min(max(_STEPS // math.ceil(train / batch_size), fewest), most)
-    training = {
+    return {
         "training.epochs": epochs,
         "training.batch_size": batch_size,
         "training.patience": max(epochs // 5, 10),
     }
-    return own_data(data, dataset, found | training)

@@ -1,0 +1,27 @@
+"""How the names of files end that can be read: the one list, light enough for every command."""
+
+from pathlib import Path
+
+from deepergcn.errors import InputError
+
+CSV_NAMES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+PARQUET_NAMES = (".parquet",)
+SDF_NAMES = (".sdf", ".sdf.gz")
+SMI_NAMES = (".smi", ".smi.gz")
+
+TABLE_NAMES = CSV_NAMES + PARQUET_NAMES
+"""Tables of nodes and edges."""
+MOLECULE_NAMES = TABLE_NAMES + SDF_NAMES + SMI_NAMES
+"""Files of molecules."""
+
+_EXCEL_NAMES = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
+
+
+def check_name(path: Path, endings: tuple[str, ...]) -> None:
+    """Check that the name of a file says how to read it."""
+    name = path.name.lower()
+    if name.endswith(endings):
+        return
+    if name.endswith(_EXCEL_NAMES):
+        raise InputError(f"{path}: is a workbook; save its sheet as CSV (in Excel: File, Save As, CSV UTF-8)")
+    raise InputError(f"{path}: expected a name that ends in {', '.join(endings)}")

@@ -1,0 +1,45 @@
+"""Molecules that stand in several rows of a file: how many, with which labels, in which parts."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+from torch import Tensor
+
+from deepergcn.data.molecules.parse import ParsedMolecules
+from deepergcn.data.provenance import MoleculeCounts
+
+
+def count_molecules(found: ParsedMolecules, y: Tensor, split: Mapping[str, Tensor]) -> MoleculeCounts:
+    """Count what a user wants to know of repeated molecules and salts before training.
+
+    Args:
+        found: The molecules, with their keys.
+        y: Their labels, as a dataset holds them.
+        split: Their parts.
+    """
+    _, molecule = np.unique(np.array(found.keys, dtype=np.str_), return_inverse=True)
+    different = int(molecule.max(initial=-1)) + 1
+    trained = np.zeros(different, dtype=bool)
+    trained[molecule[split["train"].numpy()]] = True
+    others = np.concatenate([split[part].numpy() for part in ("valid", "test")])
+    return MoleculeCounts(
+        several_fragments=found.several_fragments,
+        repeated=len(molecule) - different,
+        conflicting=int(_conflicting(molecule, different, y).sum()),
+        crossing=int(trained[molecule[others]].sum()),
+    )
+
+
+def _conflicting(molecule: npt.NDArray[np.int64], different: int, y: Tensor) -> npt.NDArray[np.bool_]:
+    """Whether each molecule is there with two different values of a label."""
+    values = y.numpy().astype(np.float64).reshape(len(molecule), -1)
+    values = values if y.is_floating_point() else np.where(values < 0, np.nan, values)
+    found = np.zeros(different, dtype=bool)
+    for column in values.T:
+        known = ~np.isnan(column)
+        lowest, highest = np.full(different, np.inf), np.full(different, -np.inf)
+        np.minimum.at(lowest, molecule[known], column[known])
+        np.maximum.at(highest, molecule[known], column[known])
+        found |= highest > lowest
+    return found

@@ -1,0 +1,84 @@
+"""What a column of labels of a user's table is: classes or numbers, and why."""
+
+from collections import Counter
+from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
+
+import pyarrow.compute as pc
+
+from deepergcn.data.tables.columns import Columns
+from deepergcn.data.task import Kind
+from deepergcn.errors import InputError, quote
+
+MOST_CLASSES = 50
+"""Text with more different values than this is not taken for classes unless the kind says so."""
+
+_MOST_STRAY = 0.5  # a column in which a smaller share of the cells is no number is one of numbers, with mistakes
+
+
+def column_kind(table: Columns, column: str) -> tuple[Kind, str]:
+    """Whether a column is binary, multi-class or a regression, and the reason.
+
+    Text is classes; so are 0 and 1 alone; all other numbers are a regression. What may be two things is an error that
+    names a cell: text among numbers, classes that differ in capitals only, one class only, -1 beside 0 and 1, which
+    may be a class or a missing label.
+    """
+    names = class_names(table, column)
+    if table.is_numeric(column):
+        return _number_kind(table, column, names)
+    stray = table.not_numbers(column)
+    if len(stray) < _MOST_STRAY * (len(table) - table.labels(column).null_count):
+        raise InputError(f"{table.path}: {table.not_a_number(column, int(stray[0]))}, as most cells of the column are")
+    _check_capitals(table, column, names)
+    if len(names) > MOST_CLASSES:
+        problem = table.not_a_number(column, int(stray[0]))
+        raise InputError(
+            f"{table.path}: {problem}, or at most {MOST_CLASSES} classes; found {len(names)}, "
+            "which --task multi-class (kind) allows"
+        )
+    return ("binary" if len(names) == 2 else "multi-class"), f"text with {len(names)} different values"
+
+
+def class_names(table: Columns, column: str) -> tuple[str, ...]:
+    """The different values of a column: numbers in their order, however written, else text in that of the alphabet."""
+    cells = pc.unique(table.labels(column).drop_null()).to_pylist()
+    if not table.is_numeric(column):
+        return tuple(sorted(cells))
+    return tuple(sorted({number_name(cell) for cell in cells}, key=Decimal))
+
+
+def number_name(cell: str) -> str:
+    """The name of a number as a class: exact for an integer of any size, however it is written."""
+    try:
+        value = Decimal(cell)
+        whole = value == value.to_integral_value()
+    except InvalidOperation:  # an exponent beyond what Decimal knows, of a number that is finite: it is 0
+        return "0"
+    return str(int(value)) if whole else repr(float(cell))
+
+
+def _number_kind(table: Columns, column: str, names: Sequence[str]) -> tuple[Kind, str]:
+    if set(names) <= {"0", "1"}:
+        return "binary", "0 and 1"
+    if set(names) <= {"-1", "0", "1"}:
+        raise InputError(
+            f"{table.path}: label column {column!r} holds {', '.join(names)}; say whether -1 is a missing label "
+            "(--missing -1), a class (--task binary or multi-class) or a number (--task regression)"
+        )
+    whole = not any("." in name or "e" in name for name in names)
+    what = "whole numbers" if whole else "numbers"
+    other = f"; --task {'binary' if len(names) == 2 else 'multi-class'} takes them for classes" if whole else ""
+    return "regression", f"{what} from {names[0]} to {names[-1]}{other if len(names) <= MOST_CLASSES else ''}"
+
+
+def _check_capitals(table: Columns, column: str, names: Sequence[str]) -> None:
+    folded = Counter(" ".join(name.split()).casefold() for name in names)
+    twice = next((name for name, times in folded.items() if times > 1), None)
+    if twice is not None:
+        alike = [name for name in names if " ".join(name.split()).casefold() == twice]
+        cells = table.labels(column).to_pylist()
+        found = " and ".join(f"{quote(name)} in row {cells.index(name) + 1}" for name in alike[:2])
+        raise InputError(
+            f"{table.path}: label column {column!r} has {found}, which differ in capitals or blanks only; write them "
+            "alike, or say --task multi-class if they are different classes"
+        )

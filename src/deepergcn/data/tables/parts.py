@@ -1,0 +1,47 @@
+"""The split of the rows of a user's table: by its columns, at random, or at random within each class."""
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+from torch import Tensor
+
+from deepergcn.data.split import column_split, mask_names, part_names, random_split, stratified_split
+from deepergcn.data.tables.columns import Columns, errors_in
+from deepergcn.data.tables.labels import labelled, strata
+from deepergcn.errors import InputError
+
+Split = Literal["random", "stratified"]
+
+
+def check_choice(split: str, choices: object = Split) -> None:
+    """Check the name of a split."""
+    if split not in get_args(choices):
+        raise InputError(f"split is {split!r}; expected {' or '.join(get_args(choices))}")
+
+
+def named_parts(table: Columns, columns: str | Sequence[str]) -> list[str | None]:
+    """The part of every row: by one column that says train, valid or test, or by several that are masks."""
+    names = (columns,) if isinstance(columns, str) else tuple(columns)
+    table.require(names, "split")
+    cells = {name: table.text(name).to_pylist() for name in names}
+    with errors_in(table.path):
+        return part_names(cells[names[0]], names[0]) if len(names) == 1 else mask_names(cells)
+
+
+def split_by_names(
+    table: Columns, names: Sequence[str | None], y: Tensor, fractions: Sequence[float], seed: int
+) -> dict[str, Tensor]:
+    """The split by the part of every item; without any in valid, a fraction of train, in each class, becomes it."""
+    with errors_in(table.path):
+        return column_split(names, classes=strata(y), fraction=fractions[1], seed=seed)
+
+
+def split_labelled(table: Columns, y: Tensor, split: str, fractions: Sequence[float], seed: int) -> dict[str, Tensor]:
+    """The split of the items with a label, at random or within each class."""
+    items = labelled(y)
+    if split == "random":
+        return random_split(items, fractions=fractions, seed=seed)
+    classes = strata(y)
+    if classes is None:
+        raise InputError(f"{table.path}: a stratified split expects one label column of classes; random takes any")
+    return stratified_split(items, classes[items], fractions=fractions, seed=seed)

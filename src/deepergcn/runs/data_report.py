@@ -1,0 +1,195 @@
+"""``data.json``: what was found in a user's own files before training, and what was made of it."""
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict, NonNegativeInt
+
+from deepergcn.data.provenance import EdgeCounts, MoleculeCounts
+from deepergcn.data.task import Kind
+
+_MOST = 8  # names in a line; data.json has all
+
+
+class _Report(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class TargetReport(_Report):
+    """A column to learn.
+
+    Attributes:
+        name: its name.
+        kind: what it is alone.
+        reason: why.
+        classes: its classes and their counts; empty for numbers.
+        positive: the positive one of two classes.
+        positive_reason: why.
+        lowest, highest, mean: of numbers.
+        missing: rows without a label.
+    """
+
+    name: str
+    kind: Kind
+    reason: str
+    classes: dict[str, NonNegativeInt] = {}
+    positive: str | None = None
+    positive_reason: str = ""
+    lowest: float | None = None
+    highest: float | None = None
+    mean: float | None = None
+    missing: NonNegativeInt = 0
+
+
+class SplitReport(_Report):
+    """The split: where it comes from, the sizes of its parts, and the classes of the first target in each."""
+
+    source: str
+    sizes: dict[str, NonNegativeInt]
+    classes: dict[str, dict[str, NonNegativeInt]] = {}
+
+
+class Column(_Report):
+    """A column and what becomes of it."""
+
+    name: str
+    text: str
+
+
+class GraphReport(_Report):
+    """A graph of tables.
+
+    Attributes:
+        nodes, isolated: the number of nodes, and of those without an edge.
+        edges: what was found in the table of edges.
+        directed: whether edges go one way.
+        partitions: the number of parts that the graph is trained in.
+        edges_seen: the share of the edges that a step of training sees, in expectation.
+    """
+
+    nodes: NonNegativeInt
+    isolated: NonNegativeInt
+    edges: EdgeCounts
+    directed: bool
+    partitions: NonNegativeInt = 1
+    edges_seen: float = 1.0
+
+
+class DataReport(_Report):
+    """What was found in a user's files.
+
+    Attributes:
+        files: their names.
+        rows: the rows of molecules or nodes.
+        skipped: the number of rows that could not be read, by the reason.
+        delimiter: what stands between the cells, where it is no comma.
+        task: the kind of the task.
+        targets: the columns to learn.
+        split: the split.
+        metrics: the metrics, the first of which chooses the epoch, and why.
+        balance: whether rare classes have a higher weight in the loss.
+        features, dropped: the columns that are features, and that are not.
+        graph, molecules: what was found besides, of the one kind of data or the other.
+        fragments: which fragments of molecules are kept.
+    """
+
+    files: tuple[str, ...]
+    rows: NonNegativeInt
+    skipped: dict[str, NonNegativeInt] = {}
+    delimiter: str | None = None
+    task: Kind
+    targets: tuple[TargetReport, ...]
+    split: SplitReport
+    metrics: tuple[str, ...]
+    metric_reason: str
+    balance: bool = False
+    features: tuple[Column, ...] = ()
+    dropped: tuple[Column, ...] = ()
+    graph: GraphReport | None = None
+    molecules: MoleculeCounts | None = None
+    fragments: str = "all"
+
+    def lines(self) -> list[tuple[str, str]]:
+        """The report as a few lines for people: a topic and a text each."""
+        lines = [("data", self._data())]
+        lines += [("target", _target(target)) for target in self.targets[:_MOST]]
+        if len(self.targets) > _MOST:
+            lines.append(("target", f"{len(self.targets) - _MOST} more, in data.json"))
+        lines += [("split", self._split()), ("metric", f"{', '.join(self.metrics)} ({self.metric_reason})")]
+        if self.features or self.dropped:
+            lines.append(("features", _names(self.features) or "none"))
+        if self.dropped:
+            lines.append(("left out", _names(self.dropped)))
+        if self.graph is not None:
+            lines.append(("graph", _graph(self.graph)))
+        if self.molecules is not None and (found := _molecules(self.molecules, self.fragments)):
+            lines.append(("molecules", found))
+        return lines
+
+    def _data(self) -> str:
+        text = f"{', '.join(self.files)}: {self.rows:,} rows"
+        if self.delimiter is not None:
+            text += f", cells between {self.delimiter}s"
+        if self.skipped:
+            reasons = sorted(self.skipped.items(), key=lambda entry: -entry[1])
+            shown = ", ".join(f"{reason} ({count})" for reason, count in reasons[:3])
+            text += f"; {sum(self.skipped.values()):,} skipped: {shown}{', ...' if len(reasons) > 3 else ''}"
+        return text + ("; rare classes have a higher weight in the loss" if self.balance else "")
+
+    def _split(self) -> str:
+        sizes = ", ".join(f"{part} {size:,}" for part, size in self.split.sizes.items())
+        text = f"{self.split.source}: {sizes}"
+        first = self.targets[0]
+        if first.positive is not None and self.split.classes:
+            shares = (_share(counts, first.positive) for counts in self.split.classes.values())
+            text += f"; {first.positive}{f' ({first.name})' if len(self.targets) > 1 else ''} {', '.join(shares)}"
+        return text
+
+
+def _share(counts: Mapping[str, int], name: str) -> str:
+    total = sum(counts.values())
+    return f"{counts.get(name, 0) / total:.1%}" if total else "none"
+
+
+def _target(target: TargetReport) -> str:
+    parts = [f"{target.name}: {target.kind}, {target.reason}"]
+    if target.classes:
+        counts = sorted(target.classes.items(), key=lambda entry: -entry[1])
+        shown = ", ".join(f"{name} {count:,}" for name, count in counts[:_MOST])
+        parts.append(shown + (f" and {len(counts) - _MOST} more" if len(counts) > _MOST else ""))
+    if target.positive is not None:
+        parts.append(f"positive is {target.positive} ({target.positive_reason})")
+    if target.mean is not None:
+        parts.append(f"{target.lowest:g} to {target.highest:g}, mean {target.mean:.4g}")
+    if target.missing:
+        parts.append(f"{target.missing:,} missing")
+    return "; ".join(parts)
+
+
+def _names(columns: tuple[Column, ...]) -> str:
+    shown = ", ".join(f"{column.name} ({column.text})" for column in columns[:_MOST])
+    return shown + (f" and {len(columns) - _MOST} more" if len(columns) > _MOST else "")
+
+
+def _graph(graph: GraphReport) -> str:
+    edges = graph.edges
+    kind = "directed" if graph.directed else "undirected"
+    parts = [f"{graph.nodes:,} nodes, {edges.rows - edges.repeated:,} {kind} edges"]
+    counts = {"self-loops": edges.loops, "repeated rows left out": edges.repeated, "isolated nodes": graph.isolated}
+    parts += [f"{count:,} {name}" for name, count in counts.items() if count]
+    if graph.partitions > 1:
+        parts.append(f"trained in {graph.partitions} partitions: a step sees {graph.edges_seen:.1%} of the edges")
+    return "; ".join(parts)
+
+
+def _molecules(counts: MoleculeCounts, fragments: str) -> str:
+    parts = []
+    if counts.several_fragments:
+        kept = "all are kept; --fragments largest keeps one" if fragments == "all" else "the largest is kept"
+        parts.append(f"{counts.several_fragments:,} of several fragments, such as salts ({kept})")
+    if counts.repeated:
+        parts.append(f"{counts.repeated:,} stand in an earlier row too")
+    if counts.conflicting:
+        parts.append(f"{counts.conflicting:,} have different labels in different rows")
+    if counts.crossing:
+        parts.append(f"{counts.crossing:,} of valid and test are in train too")
+    return "; ".join(parts)

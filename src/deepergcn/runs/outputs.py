@@ -1,0 +1,64 @@
+"""What the outputs of a run's network mean: names, probabilities and decisions."""
+
+import numpy as np
+import numpy.typing as npt
+from torch import Tensor
+
+from deepergcn.data.outputs import Floats
+from deepergcn.data.provenance import label_schema
+from deepergcn.data.task import Task
+from deepergcn.runs.calibration import Calibration
+from deepergcn.runs.run import RunInfo
+
+
+def output_names(info: RunInfo) -> tuple[str, ...]:
+    """The names of the outputs; numbers where they have none."""
+    task = info.inputs.task
+    if info.label_names:
+        return info.label_names
+    if task.kind == "regression":
+        return ("value",) if task.outputs == 1 else tuple(f"value_{number}" for number in range(task.outputs))
+    return tuple(map(str, range(task.outputs)))
+
+
+def two_classes(info: RunInfo) -> tuple[tuple[str, str], ...]:
+    """The names of the two classes of every label, the positive one second; empty for other tasks."""
+    task = info.inputs.task.task()
+    if task.loss != "bce":
+        return ()
+    labels = label_schema(info.provenance)
+    found = () if labels is None else labels.classes
+    named = len(found) == task.outputs and all(len(pair) == 2 for pair in found)
+    return tuple((no, yes) for no, yes in found) if named else (("0", "1"),) * task.outputs
+
+
+def to_probabilities(task: Task, outputs: Tensor, calibration: Calibration | None = None) -> Tensor:
+    """From the outputs of a network [items, outputs] to probabilities, or to the numbers of a regression."""
+    if task.kind == "regression":
+        return outputs
+    calibrated = outputs if calibration is None else calibration(outputs)
+    return calibrated.softmax(1) if task.kind == "multi-class" else calibrated.sigmoid()
+
+
+def decided_classes(task: Task, values: Floats, calibration: Calibration | None = None) -> npt.NDArray[np.int64]:
+    """The class of every row and label that the network decides for, as metrics count it; -1 where there are no values.
+
+    That is the most probable class. After a balanced loss it is the one that is most probable where all classes are
+    equally frequent: for two classes, the positive one where its probability is above :func:`thresholds`.
+    """
+    if task.kind == "regression":
+        return np.full(values.shape, -1)
+    empty = np.isnan(values)
+    if task.kind == "multi-class":
+        with np.errstate(divide="ignore"):
+            scores = np.log(values) - (0.0 if calibration is None else np.array(calibration.shift))
+        best = np.where(empty, -np.inf, scores).argmax(1)
+        return np.where(empty.any(1), -1, best)[:, None]
+    return np.where(empty, -1, values > np.array(thresholds(task, calibration))).astype(np.int64)
+
+
+def thresholds(task: Task, calibration: Calibration | None) -> tuple[float, ...]:
+    """The probability above which each label of a binary or multi-label task is decided to be positive."""
+    if calibration is None:
+        return (0.5,) * task.outputs
+    return tuple(float(1 / (1 + np.exp(-shift))) for shift in calibration.shift)

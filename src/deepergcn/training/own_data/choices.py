@@ -1,0 +1,66 @@
+"""What a user says instead of what would be inferred from a file."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+from deepergcn.data.task import METRICS, Kind, Metric
+from deepergcn.errors import InputError
+
+_OTHER_NAMES = {"pr-auc": "ap", "prauc": "ap", "roc-auc": "rocauc", "auc": "rocauc"}
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What holds for molecules and tables alike; what is left out is inferred, and stands in the data report.
+
+    Args:
+        kind: The kind of the task.
+        metrics: The metrics, the first of which chooses the epoch.
+        positive: The positive one of two classes, or one for every target.
+        missing: Values that stand for a missing label.
+        split: ``"stratified"``, ``"random"``, ``"scaffold"`` (molecules), a column that says train, valid or test, or
+            masks such as ``train_mask,val_mask,test_mask``.
+        fractions: The sizes of train, valid and test.
+        seed: The seed of the split.
+        delimiter: What stands between the cells of a text.
+        options: Further options of the reader by name, which win over all else.
+    """
+
+    kind: Kind | None = None
+    metrics: Sequence[str] = ()
+    positive: Sequence[str] = ()
+    missing: Sequence[str] = ()
+    split: str | None = None
+    fractions: Sequence[float] | None = None
+    seed: int | None = None
+    delimiter: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.kind is not None and self.kind not in METRICS:
+            raise InputError(f"task is {self.kind!r}; expected one of {', '.join(METRICS)}")
+
+    def reader_options(self) -> dict[str, Any]:
+        """The options of the reader that were said, apart from the split's."""
+        said = {
+            "missing": list(self.missing),
+            "fractions": None if self.fractions is None else list(self.fractions),
+            "seed": self.seed,
+            "delimiter": self.delimiter,
+        }
+        return {name: value for name, value in said.items() if value not in (None, [])}
+
+    def metric_names(self, kind: Kind) -> tuple[tuple[Metric, ...], str]:
+        """The metrics for a task of this kind, and why these."""
+        if not self.metrics:
+            return METRICS[kind][:1], f"the default of a {kind} task; --metric says others"
+        found: list[Metric] = []
+        for said in self.metrics:
+            name = _OTHER_NAMES.get(said.lower(), said.lower())
+            fitting = next((metric for metric in get_args(Metric) if metric == name), None)
+            if fitting not in METRICS[kind]:
+                raise InputError(f"metric is {said!r}; a {kind} task has {', '.join(METRICS[kind])}")
+            if fitting not in found:
+                found.append(fitting)
+        return tuple(found), "as said" if len(found) == 1 else "as said; the first chooses the epoch"

@@ -1,0 +1,103 @@
+"""The report on a user's own data, from the tables and the dataset that was made of them."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from deepergcn.data.dataset import PARTS, Dataset
+from deepergcn.data.provenance import skipped_rows
+from deepergcn.data.tables.columns import Columns
+from deepergcn.data.tables.csv_file import DELIMITERS
+from deepergcn.data.tables.features import FeatureColumn
+from deepergcn.data.tables.kinds import column_kind
+from deepergcn.data.tables.labels import LabelSchema
+from deepergcn.data.tables.positive import is_meaningful
+from deepergcn.data.task import Kind
+from deepergcn.runs.data_report import Column, DataReport, SplitReport, TargetReport
+from deepergcn.training.own_data.choices import Choices
+from deepergcn.training.own_data.columns import SplitChoice
+from deepergcn.training.own_data.found import LabelSettings
+
+Values = npt.NDArray[np.float64]
+
+
+def report_data(
+    tables: Sequence[Columns],
+    dataset: Dataset,
+    schema: LabelSchema,
+    split: SplitChoice,
+    labels: LabelSettings,
+    choices: Choices,
+    **others: Any,
+) -> DataReport:
+    """The report on these tables, the first of which has the labels; the others are fields of the report."""
+    values = _values(dataset, schema)
+    table = tables[0]
+    delimiters = {DELIMITERS.get(t.delimiter, repr(t.delimiter)) for t in tables if t.delimiter not in (None, ",")}
+    reasons = Counter(skipped.reason for skipped in skipped_rows(dataset.provenance))
+    return DataReport(
+        files=tuple(table.path.name for table in tables),
+        rows=len(table),
+        skipped=dict(reasons),
+        delimiter=" and ".join(sorted(delimiters)) or None,
+        task=schema.kind,
+        targets=tuple(_target(table, schema, number, values[:, number], choices) for number in range(values.shape[1])),
+        split=SplitReport(
+            source=split.source,
+            sizes={part: len(dataset.split[part]) for part in PARTS},
+            classes={part: _counts(schema, 0, values[dataset.split[part].numpy(), 0]) for part in PARTS}
+            if schema.classes
+            else {},
+        ),
+        metrics=labels.metrics,
+        metric_reason=labels.reason,
+        balance=labels.balance and schema.kind != "regression",
+        **others,
+    )
+
+
+def feature_columns(features: Sequence[FeatureColumn], of: str = "") -> list[Column]:
+    """How columns became features."""
+    return [
+        Column(
+            name=f"{of}{column.name}",
+            text="number" if column.categories is None else f"category of {len(column.categories)}",
+        )
+        for column in features
+    ]
+
+
+def _values(dataset: Dataset, schema: LabelSchema) -> Values:
+    """The labels [items, columns], NaN where missing."""
+    y = dataset.y
+    if schema.kind == "multi-class":
+        return y.double().masked_fill(y < 0, torch.nan)[:, None].numpy()
+    found: Values = y.double().numpy()
+    return found
+
+
+def _target(table: Columns, schema: LabelSchema, number: int, values: Values, choices: Choices) -> TargetReport:
+    name = schema.columns[number]
+    known = values[~np.isnan(values)]
+    kind: Kind = "binary" if schema.kind == "multi-label" else schema.kind
+    held = table.without([name], schema.missing)
+    reason = "as --task says" if choices.kind else f"since it holds {column_kind(held, name)[1]}"
+    fields: dict[str, Any] = {"name": name, "kind": kind, "reason": reason, "missing": len(values) - len(known)}
+    if not schema.classes:
+        if len(known):
+            fields |= {"lowest": known.min(), "highest": known.max(), "mean": known.mean()}
+        return TargetReport(**fields)
+    fields["classes"] = _counts(schema, number, values)
+    if len(schema.classes[number]) == 2 and schema.kind != "multi-class":
+        no, yes = schema.classes[number]
+        why = "as said" if choices.positive else "by its meaning" if is_meaningful((no, yes)) else "the last in order"
+        fields |= {"positive": yes, "positive_reason": f"{why}; --positive says another" if why != "as said" else why}
+    return TargetReport(**fields)
+
+
+def _counts(schema: LabelSchema, number: int, values: Values) -> dict[str, int]:
+    return {name: int((values == code).sum()) for code, name in enumerate(schema.classes[number])}
