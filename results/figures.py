@@ -1,7 +1,7 @@
 """Make the tables and pictures of the README files from the results: ``make figures``.
 
 What stands between ``<!-- results: STUDY -->`` and ``<!-- end -->`` in a README file is replaced, by the tables of the
-study, and their pictures where the line says ``with pictures``.
+study, and their pictures where the line says ``with pictures``. A run that was repeated with more epochs is not shown.
 """
 
 import re
@@ -18,6 +18,9 @@ from deepergcn.report.tables import ScoreTable, markdown, score_table
 from deepergcn.studies.schema import StudyDefinition, depth_row, load_study
 
 HERE = Path(__file__).parent
+BESIDE_THE_PAPER = {"ogbn-proteins", "ogbn-arxiv", "ogbg-ppa", "ogbg-molhiv", "yeast_proteins"}
+"""The datasets of the paper, and a small relative of one: its values stand beside ours."""
+
 READMES = (HERE / "README.md", HERE.parent / "README.md")
 
 _PLACE = re.compile(r"(<!-- results: (?P<study>[\w-]+)(?P<pictures> with pictures)? -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -40,7 +43,7 @@ def main() -> None:
 
 def _filled(folder: Path, files: dict[Path, str], place: re.Match[str]) -> str:
     name = place["study"]
-    study, results = load_study(name), read_results(HERE / f"{name}.csv")
+    study, results = load_study(name), _longest(read_results(HERE / f"{name}.csv"))
     parts = []
     for dataset, epochs in dict.fromkeys((result.dataset, result.epochs) for result in results):
         chosen = [result for result in results if (result.dataset, result.epochs) == (dataset, epochs)]
@@ -49,6 +52,16 @@ def _filled(folder: Path, files: dict[Path, str], place: re.Match[str]) -> str:
         if place["pictures"]:
             parts += _pictures(study, table, f"{name}-{dataset}-{epochs}", folder, files)
     return "\n".join([place[1], *parts, place[4]])
+
+
+def _longest(results: list[Result]) -> list[Result]:
+    """Every cell and seed with its largest number of epochs, the longest runs first."""
+    kept: dict[tuple[str, str, str, int], Result] = {}
+    for result in results:
+        cell = (result.dataset, result.column, result.row, result.seed)
+        if cell not in kept or (kept[cell].epochs or 0) < (result.epochs or 0):
+            kept[cell] = result
+    return sorted(kept.values(), key=lambda result: -(result.epochs or 0))
 
 
 def _pictures(study: StudyDefinition, table: ScoreTable, name: str, folder: Path, files: dict[Path, str]) -> list[str]:
@@ -76,7 +89,8 @@ def _table(study: StudyDefinition, results: list[Result]) -> ScoreTable:
     """The rows and columns that have results."""
     rows, columns = {result.row for result in results}, {result.column for result in results}
     shown = [column.shown() for column in study.columns if column.name in columns]
-    return score_table(results, _rows(study, rows), shown, study.published())
+    published = study.published() if results[0].dataset in BESIDE_THE_PAPER else {}
+    return score_table(results, _rows(study, rows), shown, published)
 
 
 def _rows(study: StudyDefinition, names: set[str]) -> list[Row]:

@@ -91,11 +91,13 @@ def score_table(
 
 
 def markdown(table: ScoreTable, corner: str = "layers") -> str:
-    """The table as Markdown, the paper's scores in parentheses."""
+    """The table as Markdown, the paper's scores in parentheses where there are any."""
+    published = any(score.paper is not None for scores in table.lines() for score in scores)
     header = [corner, *(column.title for column in table.columns)]
     lines = [f"| {' | '.join(header)} |", "|" + "---|" * len(header)]
     for row, scores in zip(table.rows, table.lines(), strict=True):
-        lines.append(f"| {row.label} | {' | '.join(f'{s.text()} ({s.paper_text()})' for s in scores)} |")
+        cells = [f"{score.text()} ({score.paper_text()})" if published else score.text() for score in scores]
+        lines.append(f"| {' | '.join([row.label, *cells])} |")
     return "\n".join(lines) + "\n"
 
 
