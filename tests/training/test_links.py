@@ -130,9 +130,10 @@ def test_what_was_found_and_removed_is_said(tmp_path: Path, caplog: pytest.LogCa
 
 
 def test_settings_follow_from_the_tables(tmp_path: Path) -> None:
-    found = own_links(links_file(tmp_path), nodes_file(tmp_path), metric="ap", root=tmp_path)
+    found = own_links(links_file(tmp_path), nodes_file(tmp_path), metrics=["pr-auc", "mrr"], root=tmp_path)
     assert "training.batch_size=12" in found.settings
     assert found.loaded.dataset.task.metric == "ap"
+    assert 'evaluation.metrics=["ap", "mrr"]' in found.settings
     assert found.loaded.section.reader == "links"
     assert read_links(tmp_path / "links.csv", tmp_path / "nodes.csv", root=tmp_path).x is not None
 

@@ -18,6 +18,7 @@ InputArgument = Annotated[
         help="A file of molecules (CSV, TSV, parquet, SDF, SMI), a table of nodes, or a folder or dataset's name.",
     ),
 ]
+NodesOption = Annotated[Path | None, typer.Option("--nodes", help="Table of nodes that belongs to links.")]
 EdgesOption = Annotated[Path | None, typer.Option("--edges", help="Table of edges that belongs to a table of nodes.")]
 SmilesColumnOption = Annotated[
     str | None, typer.Option("--smiles-column", help="Column of SMILES. Default: that of training.")

@@ -87,7 +87,7 @@ _FOR_BOTH = (
 )
 _NOT_FOR_LINKS = (
     *(name for name in _FOR_TABLES if name != "directed"),
-    *(name for name in _FOR_BOTH if name not in ("id_column", "split")),
+    *(name for name in _FOR_BOTH if name not in ("id_column", "split", "metric")),
 )
 _READER = "data.options."
 
@@ -167,6 +167,7 @@ def _links(options: OwnDataOptions, path: str) -> "OwnData":
         id_column=options.id_column or "id",
         split=options.split,
         directed=options.directed,
+        metrics=_listed(options.metric),
     )
 
 

@@ -7,6 +7,7 @@ probabilities, or the numbers of a regression. It is made of the plain definitio
     edge_index   [2, edges], int64
     edge_attr    [edges, features]          where the network takes edge features
     ptr          [graphs + 1], int64        where each graph's nodes begin, for a network that predicts graphs
+    edge_label_index  [2, pairs], int64     the pairs of nodes, for a network that predicts links
 """
 
 import io
@@ -27,7 +28,7 @@ Format = Literal["onnx", "torch-export"]
 FORMATS: dict[str, str] = {"onnx": ".onnx", "torch-export": ".pt2"}
 """Every format, and how the names of its files end."""
 
-_GRAPHS, _NODES, _EDGES = 5, 23, 61  # of the example that is traced; any other numbers may follow
+_GRAPHS, _NODES, _EDGES, _PAIRS = 5, 23, 61, 17  # of the example that is traced; any other numbers may follow
 
 
 def export(model: Predictor, path: str | Path, form: Format) -> tuple[str, ...]:
@@ -45,7 +46,7 @@ def export(model: Predictor, path: str | Path, form: Format) -> tuple[str, ...]:
     if form == "onnx" and not (find_spec("onnx") and find_spec("onnxscript")):
         raise InputError("format onnx needs the packages onnx and onnxscript: pip install 'deepergcn[export]'")
     inputs = example(model)
-    sizes = tuple({1 if name == "edge_index" else 0: torch.export.Dim.DYNAMIC} for name in inputs)
+    sizes = tuple({1 if name.endswith("index") else 0: torch.export.Dim.DYNAMIC} for name in inputs)
     program, tensors = _Program(model, tuple(inputs)).eval(), tuple(inputs.values())
     with torch.no_grad():
         traced = torch.export.export(program, tensors, dynamic_shapes={"tensors": sizes}, strict=False)
@@ -72,6 +73,8 @@ def example(model: Predictor) -> dict[str, Tensor]:
         inputs["edge_attr"] = _features(described.edges, _EDGES, generator)
     if described.task.level == "graph":
         inputs["ptr"] = torch.linspace(0, _NODES, _GRAPHS + 1).long()
+    if described.task.level == "link":
+        inputs["edge_label_index"] = torch.randint(_NODES, (2, _PAIRS), generator=generator)
     return inputs
 
 
@@ -90,7 +93,9 @@ class _Program(nn.Module):
         if ptr is not None:
             nodes = torch.arange(x.shape[0], device=x.device)
             batch, graphs = (nodes[:, None] >= ptr[None, 1:-1]).sum(1), ptr.shape[0] - 1
-        out = self.network(x, inputs["edge_index"], inputs.get("edge_attr"), batch, graphs)
+        out = self.network(
+            x, inputs["edge_index"], inputs.get("edge_attr"), batch, graphs, inputs.get("edge_label_index")
+        )
         return to_probabilities(self.task, out, self.calibration)
 
 

@@ -3,8 +3,11 @@
 from pathlib import Path
 
 import numpy as np
+from torch import Tensor
 
 from deepergcn.categories import ATOM_SIZES
+from deepergcn.data.dataset import Dataset
+from deepergcn.inference.links import pair_names
 from deepergcn.inference.predictions import probabilities
 from deepergcn.inference.predictor import load
 from deepergcn.report.outcomes import Outcomes
@@ -20,8 +23,14 @@ def find_outcomes(run: Path, part: str = "test") -> Outcomes:
     return Outcomes(
         task=model.task,
         names=model.info.label_names or tuple(map(str, range(model.task.outputs))),
-        ids=tuple(dataset.ids[item] for item in items.tolist()) if dataset.ids else tuple(map(str, items.tolist())),
+        ids=_names(dataset, items),
         truth=dataset.y[items].numpy().astype(np.float64),
         values=probabilities(model.task, outputs).numpy().astype(np.float64),
         is_molecule=dataset.task.level == "graph" and dataset.x_categories == ATOM_SIZES and bool(dataset.ids),
     )
+
+
+def _names(dataset: Dataset, items: Tensor) -> tuple[str, ...]:
+    if dataset.task.level == "link":
+        return pair_names(dataset, items)
+    return tuple(dataset.ids[item] for item in items.tolist()) if dataset.ids else tuple(map(str, items.tolist()))

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from deepergcn.data.dataset import PARTS, Dataset
 from deepergcn.data.progress import ProgressHook
-from deepergcn.data.provenance import TableProvenance, label_schema
+from deepergcn.data.provenance import LinkProvenance, TableProvenance, label_schema
 from deepergcn.data.registry import SOURCES
 from deepergcn.data.storage.digest import file_digest, text_digest
 from deepergcn.data.storage.source_files import check_file
@@ -19,6 +20,7 @@ from deepergcn.data.tables.read import table_files
 from deepergcn.data.task import Metric
 from deepergcn.errors import InputError
 from deepergcn.inference.inputs import Rows, read_rows_to_predict
+from deepergcn.inference.links import embed_nodes, predict_pairs
 from deepergcn.inference.predictions import Embeddings, Predictions, at_rows, probabilities
 from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.recipes.schema import Recipe
@@ -31,8 +33,9 @@ from deepergcn.runs.run import MetricScore, Run
 from deepergcn.training.evaluation import Evaluation
 from deepergcn.training.scores import all_scores
 
-Input = str | Path | Sequence[str] | Dataset
-"""A file of molecules, a list of SMILES, a table of nodes or a folder with nodes and edges, or any other dataset."""
+Input = str | Path | Sequence[Any] | Dataset
+"""A file of molecules, a list of SMILES, a table of nodes or a folder with nodes and edges, pairs of nodes, or any
+other dataset."""
 
 _BATCH_SIZE = 256  # graphs at a time, at least: what is seen together changes nothing but the speed
 
@@ -99,6 +102,7 @@ class Predictor:
         unseen: Unseen = "error",
         skipped_file: str | Path | None = None,
         progress: ProgressHook | None = None,
+        nodes: str | Path | None = None,
     ) -> Predictions:
         """A prediction for every row.
 
@@ -111,7 +115,11 @@ class Predictor:
             unseen: Whether a category that training has not seen is an error, or none of its categories.
             skipped_file: The CSV file to list the rows in that cannot be read.
             progress: Called with the number of molecules read and their total number.
+            nodes: Where links are predicted, the table of nodes of another graph than that of training; ``edges`` has
+                its edges.
         """
+        if self.task.level == "link" and not isinstance(data, Dataset):
+            return predict_pairs(self, data, nodes, edges)
         rows = self._rows(data, edges, smiles_column, id_column, delimiter, unseen, skipped_file, progress)
         values = probabilities(self.task, self._run(rows.dataset, self.network), self.calibration)
         return Predictions(
@@ -136,8 +144,14 @@ class Predictor:
         unseen: Unseen = "error",
         skipped_file: str | Path | None = None,
         progress: ProgressHook | None = None,
+        nodes: str | Path | None = None,
     ) -> Embeddings:
-        """The features of every row's node or graph before the head; the arguments are those of :meth:`predict`."""
+        """The features of every row's node or graph before the head; the arguments are those of :meth:`predict`.
+
+        Where links are predicted, ``data`` is a table or a list of the ids of nodes.
+        """
+        if self.task.level == "link" and not isinstance(data, Dataset):
+            return embed_nodes(self, data, nodes, edges, id_column)
         rows = self._rows(data, edges, smiles_column, id_column, delimiter, unseen, skipped_file, progress)
         values = self._run(rows.dataset, self.network.embed)
         return Embeddings(rows.ids, at_rows(values, rows.positions, len(rows.ids)), rows.skipped)
@@ -162,7 +176,11 @@ class Predictor:
         return self._run(dataset, self.network.embed)
 
     def evaluate(
-        self, parts: Sequence[str] = PARTS, data: str | Path | None = None, edges: str | Path | None = None
+        self,
+        parts: Sequence[str] = PARTS,
+        data: str | Path | None = None,
+        edges: str | Path | None = None,
+        nodes: str | Path | None = None,
     ) -> dict[str, float | None]:
         """The score of each part of the dataset that the network was trained on; None where there is no label.
 
@@ -170,11 +188,12 @@ class Predictor:
             parts: Of train, valid and test.
             data: Where that dataset lies, if not where the recipe of the run says; a model file alone needs it, unless
                 the dataset has a name.
-            edges: The table of edges, where ``data`` is a table of nodes.
+            edges: The table of edges, where ``data`` is a table of nodes or of links.
+            nodes: The table of nodes, where ``data`` is a table of links.
         """
         return {
             part: scores[self.task.metric].score
-            for part, scores in self.evaluate_all(parts, data, edges, (self.task.metric,)).items()
+            for part, scores in self.evaluate_all(parts, data, edges, (self.task.metric,), nodes).items()
         }
 
     def evaluate_all(
@@ -183,15 +202,16 @@ class Predictor:
         data: str | Path | None = None,
         edges: str | Path | None = None,
         metrics: Sequence[Metric] = (),
+        nodes: str | Path | None = None,
     ) -> dict[str, dict[str, MetricScore]]:
         """The scores of each part by several metrics (those of the recipe if none is named), of every target too."""
         for part in parts:
             if part not in PARTS:
                 raise InputError(f"split is {part!r}; expected one of {', '.join(PARTS)}")
-        dataset = self.dataset(data, edges)
+        dataset = self.dataset(data, edges, nodes)
         evaluation = Evaluation(dataset, self.recipe, self.info.seed, parts)
         outputs = evaluation.outputs(self.network)
-        return {part: self._scores(metrics, outputs, dataset.y, dataset.split[part]) for part in parts}
+        return {part: self._scores(metrics, outputs, dataset.y, evaluation.items(part)) for part in parts}
 
     def evaluate_file(
         self,
@@ -224,6 +244,8 @@ class Predictor:
 
     def is_trained_on(self, data: str | Path, edges: str | Path | None = None) -> bool:
         """Whether this is the file, or these are the tables, that the network was trained on."""
+        if isinstance(self.info.provenance, LinkProvenance):
+            return True  # there is nothing else to evaluate, and other files are refused when they are read
         if isinstance(self.info.provenance, TableProvenance):
             return text_digest(*map(file_digest, table_files(data, edges))) == self.info.digest
         check_file(Path(data))
@@ -236,20 +258,23 @@ class Predictor:
             scale = next(m.deviation for m in self.network.modules() if isinstance(m, Rescale))
         return all_scores(self.task, chosen, output_names(self.info), outputs[items], y[items], scale)
 
-    def dataset(self, data: str | Path | None = None, edges: str | Path | None = None) -> Dataset:
+    def dataset(
+        self, data: str | Path | None = None, edges: str | Path | None = None, nodes: str | Path | None = None
+    ) -> Dataset:
         """The dataset that the network was trained on; the arguments are those of :meth:`evaluate`."""
-        dataset = load_data(self._recipe_of(data, edges))
+        dataset = load_data(self._recipe_of(data, edges, nodes))
         if self.info.digest and dataset.digest != self.info.digest:  # a converted model does not know its data
             raise InputError(
                 f"{dataset.name}: is not the data that the network was trained on: its files have changed since"
             )
         return dataset
 
-    def _recipe_of(self, data: str | Path | None, edges: str | Path | None) -> Recipe:
+    def _recipe_of(self, data: str | Path | None, edges: str | Path | None, nodes: str | Path | None = None) -> Recipe:
         """The recipe with the data that its user has named."""
         section = self.recipe.data
         if data is not None:
-            named = {"source": str(data), "edges": None if edges is None else str(edges)}
+            tables = {"nodes": nodes, "edges": edges}
+            named = {"source": str(data)} | {name: file and str(file) for name, file in tables.items()}
             return self.recipe.model_copy(update={"data": section.model_copy(update=named)})
         if not self.own_run and (section.source not in SOURCES or section.edges is not None):
             raise InputError(

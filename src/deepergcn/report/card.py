@@ -13,7 +13,7 @@ from deepergcn.errors import InputError
 from deepergcn.recipes.load import dump_recipe
 from deepergcn.runs.run import Run, Summary
 
-_KINDS = {"graph": "graph-level", "node": "node-level"}
+_KINDS = {"graph": "graph-level", "node": "node-level", "link": "link-level"}
 
 
 def write_card(

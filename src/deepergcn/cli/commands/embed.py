@@ -11,6 +11,7 @@ from deepergcn.cli.options import (
     EdgesOption,
     IdColumnOption,
     InputArgument,
+    NodesOption,
     RunArgument,
     SkippedOption,
     SmilesColumnOption,
@@ -24,6 +25,7 @@ def embed(
     run: RunArgument,
     data: InputArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, .npz or .parquet.")],
+    nodes: NodesOption = None,
     edges: EdgesOption = None,
     smiles_column: SmilesColumnOption = None,
     id_column: IdColumnOption = None,
@@ -48,6 +50,7 @@ def embed(
             unseen=unseen_choice(unseen),
             skipped_file=skipped,
             progress=progress,
+            nodes=nodes,
         )
     embeddings.write(output)
     rows, channels = embeddings.values.shape

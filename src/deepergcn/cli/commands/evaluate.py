@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deepergcn.cli.options import EdgesOption, RunArgument, UnseenOption, unseen_choice
+from deepergcn.cli.options import EdgesOption, NodesOption, RunArgument, UnseenOption, unseen_choice
 from deepergcn.cli.terminal import say
 from deepergcn.errors import InputError
 
@@ -23,6 +23,7 @@ def evaluate(
         str | None,
         typer.Option("--data", help="Another file with labels; or where the dataset lies, if not where the run says."),
     ] = None,
+    nodes: NodesOption = None,
     edges: EdgesOption = None,
     metric: Annotated[
         list[str] | None, typer.Option("--metric", help="Metrics, instead of those of the run; may be repeated.")
@@ -37,7 +38,7 @@ def evaluate(
     from deepergcn.training.own_data import Choices
 
     model = load(run)
-    metrics = Choices(metrics=metric).metric_names(model.task.kind)[0] if metric else ()
+    metrics = Choices(metrics=metric).metric_names(model.task.kind, model.task.level)[0] if metric else ()
     if data is not None and model.info.provenance is not None and not model.is_trained_on(data, edges):
         if split:
             raise InputError("--split: the file is not that of training, and has no parts")
@@ -47,7 +48,7 @@ def evaluate(
             )
         found, names = {"all": scores}, {"all": f"{Path(data).name} ({rows} rows with a label)"}
     else:
-        found = model.evaluate_all(split or PARTS, data, edges, metrics)
+        found = model.evaluate_all(split or PARTS, data, edges, metrics, nodes)
         names = {part: part for part in found}
     if as_json:
         import json

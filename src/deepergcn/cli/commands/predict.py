@@ -10,6 +10,7 @@ from deepergcn.cli.options import (
     EdgesOption,
     IdColumnOption,
     InputArgument,
+    NodesOption,
     RunArgument,
     SkippedOption,
     SmilesColumnOption,
@@ -29,6 +30,7 @@ def predict(
     run: RunArgument,
     data: InputArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, .csv or .parquet.")],
+    nodes: NodesOption = None,
     edges: EdgesOption = None,
     smiles_column: SmilesColumnOption = None,
     id_column: IdColumnOption = None,
@@ -61,6 +63,7 @@ def predict(
             unseen=unseen_choice(unseen),
             skipped_file=skipped,
             progress=progress,
+            nodes=nodes,
         )
     predictions.write(output, spreadsheet=spreadsheet, inputs=inputs)
     say(f"{output}: {len(predictions)} rows{left_empty(predictions.skipped)}")

@@ -146,6 +146,45 @@ def read_links(
     return cached(file, text_digest(_VERSION, digest, options), build).with_metric(metric)
 
 
+def read_link_graph(nodes: str | Path | None, edges: str | Path | None, provenance: LinkProvenance) -> Dataset:
+    """Another graph to predict links in, read as that of ``provenance``; its one pair of nodes stands for any.
+
+    Args:
+        nodes: The table of nodes, with the features of training.
+        edges: The table of edges that messages pass over.
+        provenance: The ``provenance`` of the dataset that :func:`read_links` returned.
+    """
+    if provenance.features is None:
+        raise InputError(
+            "--nodes, --edges: the network has learned an embedding for each node of its training data; other nodes, "
+            "or the same in another graph, have none"
+        )
+    if nodes is None or edges is None:
+        raise InputError(f"--{'edges' if nodes else 'nodes'}: expected the tables of nodes and of edges together")
+    node_table, edge_table = read_columns(Path(nodes)), read_columns(Path(edges))
+    ids = node_ids(node_table, provenance.id_column)
+    if not len(ids):
+        raise InputError(f"{node_table.path}: the table has no rows")
+    ends = (provenance.source_column, provenance.target_column)
+    graph = read_edges(
+        edge_table, ids, ends, node_table.path, directed=provenance.directed, columns=provenance.edge_features
+    )
+    x, _ = node_features(node_table, provenance.features, len(ids))
+    none = torch.empty(0, dtype=torch.int64)
+    return link_dataset(
+        graph,
+        name=node_table.path.name,
+        pairs=np.zeros((2, 1), dtype=np.int64),
+        y=torch.full((1, 1), torch.nan),
+        split={"train": none, "valid": none, "test": torch.arange(1)},
+        x=x,
+        x_categories=None,
+        node_ids=tuple(ids.to_pylist()),
+        digest=text_digest(file_digest(node_table.path), file_digest(edge_table.path)),
+        provenance=provenance,
+    )
+
+
 def link_dataset(
     graph: LinkGraph,
     *,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from deepergcn.data.task import METRICS, Kind, Metric
+from deepergcn.data.task import LINK_METRICS, METRICS, Kind, Level, Metric
 from deepergcn.errors import InputError
 
 _OTHER_NAMES = {"pr-auc": "ap", "prauc": "ap", "roc-auc": "rocauc", "auc": "rocauc"}
@@ -51,16 +51,17 @@ class Choices:
         }
         return {name: value for name, value in said.items() if value not in (None, [])}
 
-    def metric_names(self, kind: Kind) -> tuple[tuple[Metric, ...], str]:
+    def metric_names(self, kind: Kind, level: Level = "node") -> tuple[tuple[Metric, ...], str]:
         """The metrics for a task of this kind, and why these."""
+        known, what = (LINK_METRICS, "task on links") if level == "link" else (METRICS[kind], f"{kind} task")
         if not self.metrics:
-            return METRICS[kind][:1], f"the default of a {kind} task; --metric says others"
+            return known[:1], f"the default of a {what}; --metric says others"
         found: list[Metric] = []
         for said in self.metrics:
             name = _OTHER_NAMES.get(said.lower(), said.lower())
             fitting = next((metric for metric in get_args(Metric) if metric == name), None)
-            if fitting not in METRICS[kind]:
-                raise InputError(f"metric is {said!r}; a {kind} task has {', '.join(METRICS[kind])}")
+            if fitting not in known:
+                raise InputError(f"metric is {said!r}; a {what} has {', '.join(known)}")
             if fitting not in found:
                 found.append(fitting)
         return tuple(found), "as said" if len(found) == 1 else "as said; the first chooses the epoch"

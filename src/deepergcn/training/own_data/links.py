@@ -2,6 +2,7 @@
 
 import logging
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,9 @@ from deepergcn.data.dataset import PARTS, Dataset
 from deepergcn.data.links.read import read_links
 from deepergcn.data.provenance import LinkProvenance
 from deepergcn.data.tables.columns import Columns, read_columns
-from deepergcn.data.task import Metric
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import DataSection
+from deepergcn.training.own_data.choices import Choices
 from deepergcn.training.own_data.columns import own_split, split_columns, usable_features
 from deepergcn.training.own_data.found import OwnData, own_data
 
@@ -32,7 +33,7 @@ def own_links(
     split: str | None = None,
     directed: bool = False,
     negatives: int = 1,
-    metric: Metric | None = None,
+    metrics: Sequence[str] = (),
     root: str | Path | None = None,
 ) -> OwnData:
     """The settings that turn the recipe ``own-links`` into one for these tables, and the dataset in them.
@@ -50,11 +51,12 @@ def own_links(
             "split" if there is one, else ``"random"``.
         directed: Whether messages go from source to target only.
         negatives: The number of pairs without a link for every link of valid and test.
-        metric: The metric; ROC-AUC when not given.
+        metrics: The metrics, the first of which chooses the epoch; ROC-AUC when not given.
         root: The folder of the cache.
     """
     tables = {name: read_columns(Path(file)) for name, file in _given(links=links, nodes=nodes, edges=edges).items()}
     ends = {source_column, target_column}
+    named, _ = Choices(metrics=metrics).metric_names("binary", "link")
     split = split or (own_split(tables["links"]) or ["random"])[0]
     options: dict[str, Any] = {
         "id_column": id_column,
@@ -66,7 +68,7 @@ def own_links(
         "negatives": negatives,
         **({} if split == "random" else {"split_column": split}),
         **({"directed": True} if directed else {}),
-        **({} if metric is None else {"metric": metric}),
+        "metric": named[0],
     }
     dataset = read_links(tables["links"], tables.get("nodes"), tables.get("edges"), root=root, **options)
     for part in PARTS:
@@ -83,7 +85,7 @@ def own_links(
         options=options,
     )
     size = min(math.ceil(len(dataset.split["train"]) / _STEPS), _LINKS_IN_STEP)
-    return own_data(data, dataset, {"training.batch_size": size})
+    return own_data(data, dataset, {"training.batch_size": size, "evaluation.metrics": list(named)})
 
 
 def findings(dataset: Dataset, split: str) -> list[str]:
