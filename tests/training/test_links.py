@@ -159,7 +159,6 @@ def test_too_few_links_for_a_part_are_an_error(rows: list[tuple[str, ...]], expe
     ("setting", "expected"),
     [
         ("training.partitions=2", "partitions is 2; a task on links takes the whole graph, expected 1"),
-        ("evaluation.partitions=2", "partitions is 2; a task on links takes the whole graph, expected 1"),
         ("links.negatives=0", "links.negatives is 0; Input should be greater than or equal to 1"),
         ("links.predictor_layers=0", "links.predictor_layers is 0; Input should be greater than or equal to 1"),
         ("model.node_encoder=none", r"model.node_encoder: none expects 8 numbers a node, got \(30,\)"),

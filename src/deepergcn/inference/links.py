@@ -60,10 +60,16 @@ def predict_pairs(
     """
     graph = _graph(model, nodes, edges)
     ids = graph.node_ids or tuple(map(str, range(graph.num_nodes)))
-    table = read_columns(Path(data)) if isinstance(data, str | Path) else None
-    pairs = _numbers(data, ids) if table is None else read_pairs(table, pa.array(ids), _ends(model), graph.name)
+    table = None
+    if isinstance(data, str | Path):
+        table = read_columns(Path(data))
+        pairs = read_pairs(table, pa.array(ids), _ends(model), graph.name)
+    else:
+        pairs = _numbers(data, ids)
     if not pairs.shape[1]:
-        raise InputError(f"{'the pairs' if table is None else table.path}: there is none; expected two nodes in each row")
+        raise InputError(
+            f"{'the pairs' if table is None else table.path}: there is none; expected two nodes in each row"
+        )
     items = torch.arange(pairs.shape[1])
     dataset = graph.replace(
         pairs=torch.from_numpy(pairs),
