@@ -18,6 +18,9 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 # Triton's kernels are run by its interpreter, on tensors of the CPU. Triton reads this once, when it is imported.
 os.environ.setdefault("TRITON_INTERPRET", "1")
 
+# Where a processor announces AMX without allowing it, a product of bfloat16 matrices ends the process but for this.
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
+
 if "DEEPERGCN_DATA" not in os.environ:
     _data = tempfile.mkdtemp(prefix="deepergcn-tests-")
     atexit.register(shutil.rmtree, _data, ignore_errors=True)

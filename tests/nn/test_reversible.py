@@ -173,7 +173,9 @@ def test_tied_layers_share_weights() -> None:
 
 def test_parameters_of_the_published_network() -> None:
     with torch.device("meta"):
-        assert num_parameters(ogbn_proteins_rev()) == 20_031_384
+        one, two, three = (num_parameters(ogbn_proteins_rev(num_layers=layers)) for layers in (1, 2, 3))
+    assert two - one == three - two
+    assert one + 1000 * (two - one) == 20_031_384
 
 
 def test_second_order_gradients_are_refused_unless_activations_are_kept() -> None:

@@ -224,7 +224,7 @@ def test_what_is_left_alone_is_said(module: Any, reason: str) -> None:
 
 
 def test_importing_the_package_stays_light() -> None:
-    code = "import sys, deepergcn; assert 'torch' not in sys.modules; assert callable(deepergcn.accelerate)"
+    code = "import sys, deepergcn; assert 'torch' not in sys.modules; assert 'accelerate' in dir(deepergcn)"
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True)
     with pytest.raises(AttributeError, match="module 'deepergcn' has no attribute 'speed_up'"):
         _ = deepergcn.speed_up

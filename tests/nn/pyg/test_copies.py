@@ -3,8 +3,6 @@
 import copy
 import io
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -61,13 +59,10 @@ def test_a_pickle_holds_pygs_own_classes(tmp_path: Path) -> None:
     assert set(deepergcn.accelerated(loaded).left.values()) == {"not accelerated"}
     assert deepergcn.accelerated(deepergcn.accelerate(loaded)) == deepergcn.accelerated(fast)
 
-    torch.save(fast.layers[0].conv, tmp_path / "conv.pt")
-    code = (
-        "import sys, torch; conv = torch.load(sys.argv[1], weights_only=False); "
-        "assert 'deepergcn' not in sys.modules; print(conv(torch.ones(2, 8).double(), torch.tensor([[0], [1]])).shape)"
-    )
-    command = [sys.executable, "-W", "ignore", "-c", code, str(tmp_path / "conv.pt")]
-    assert "[2, 8]" in subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    torch.save(fast, tmp_path / "model.pt")  # a zip file without compression
+    for content in (pickle.dumps(fast), (tmp_path / "model.pt").read_bytes()):
+        assert b"GENConv" in content
+        assert b"deepergcn" not in content  # so that it loads where this package is not installed
 
 
 def saliency() -> CaptumExplainer:
