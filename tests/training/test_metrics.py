@@ -17,11 +17,11 @@ from sklearn.metrics import (
 )
 from torch import Tensor
 from torch import distributed as dist
-from torch.multiprocessing.spawn import spawn
 
 from deepergcn.data.task import Metric, Task
 from deepergcn.errors import InputError
 from deepergcn.training.metrics import make_metric
+from tests.training.small import start
 
 BINARY = Task("graph", "binary", 1, "rocauc")
 LABELS = Task("node", "multi-label", 5, "rocauc")
@@ -187,7 +187,10 @@ def _rank(rank: int, meeting: str, folder: str) -> None:
 
 
 def test_ranks_with_unequal_shares_agree_on_the_score_of_all(tmp_path: Path) -> None:
-    spawn(_rank, args=(str(tmp_path / "meeting"), str(tmp_path)), nprocs=2)
+    processes = [start(_rank, rank, str(tmp_path / "meeting"), str(tmp_path)) for rank in (0, 1)]
+    for process in processes:
+        process.join()
+        assert process.exitcode == 0
     outputs, targets = labels_with_gaps()
     metric = make_metric(Task("node", "regression", 5, "rmse"))
     metric.update(outputs, targets)
