@@ -142,6 +142,6 @@ def test_autocast_to_bfloat16_trains() -> None:
             loss = torch.nn.functional.cross_entropy(out.float(), labels)
         loss.backward()
         optimizer.step()
-        losses.append(float(loss))
+        losses.append(loss.item())
     assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
     assert losses[-1] < losses[0] / 2, losses

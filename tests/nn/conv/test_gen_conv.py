@@ -1,5 +1,7 @@
 """GENConv is equations (4) and (5), equivariant, and clear about what it is given."""
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -220,3 +222,18 @@ def test_any_number_of_vertices_without_edges(norm: Any, nodes: int) -> None:
     assert x.grad is not None
     assert x.grad.isfinite().all()
     assert all(buffer.isfinite().all() for buffer in conv.buffers())
+
+
+def test_no_code_is_generated_in_the_folder_of_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Doubled(GENConv):
+        def message(self, *arguments: Any, **options: Any) -> Tensor:
+            return 2 * super().message(*arguments, **options)
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    x, edges = torch.rand(3, 4), torch.tensor([[0, 1, 2], [1, 2, 0]])
+    torch.manual_seed(0)
+    plain = GENConv(4, 4, aggr="sum", norm=None)
+    torch.manual_seed(0)
+    doubled = Doubled(4, 4, aggr="sum", norm=None)
+    assert not torch.equal(plain(x, edges), doubled(x, edges))
+    assert not list(tmp_path.iterdir())

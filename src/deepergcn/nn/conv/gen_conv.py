@@ -144,8 +144,11 @@ class GENConv(MessagePassing):
         self.mlp = _mlp(out_channels, mlp_layers, expansion, norm, bias)
         self.root = nn.Linear(out_channels, out_channels, bias=False) if root_weight else None
 
+    def _set_jittable_templates(self, raise_on_error: bool = False) -> None:
+        """Keep PyG's general ``propagate``: PyG would write code for this class to a temporary file and run it."""
+
     def reset_parameters(self) -> None:
-        """Draw all parameters anew, from the same distributions as at construction."""
+        """Reinitialize all parameters, from the same distributions as at construction."""
         reset_children(self)
 
     def forward(

@@ -21,12 +21,8 @@ LayerEdgeEncoderSpec = int | Sequence[int] | Callable[[], EdgeEncoder] | None
 _CONV = frozenset(GENConvOptions.__annotations__)
 
 
-class _Options(FrameOptions, GENConvOptions, total=False):
-    """What :class:`DeeperGCN` hands on to its frame and to its convolutions."""
-
-
-class DeeperGCNOptions(_Options, total=False):
-    """The options of :class:`DeeperGCN`, for networks that hand them on."""
+class DeeperGCNOptions(FrameOptions, GENConvOptions, total=False):
+    """The options of :class:`DeeperGCN`."""
 
     block: str
     layer_edge_encoder: LayerEdgeEncoderSpec
@@ -48,7 +44,7 @@ class DeeperGCN(GraphNetwork):
     Args:
         layer_edge_encoder: the edge encoder that every layer has for itself, on top of the shared one if there is
             one: a width, the sizes of categories, or a function that makes one.
-        block: how layers are wired: plain, res, res+, dense or rev.
+        block: how layers are wired: plain, res, res+ (the default), dense or rev.
         options: the options of :class:`GraphNetwork` and of :class:`GENConv`.
     """
 
@@ -60,10 +56,10 @@ class DeeperGCN(GraphNetwork):
         *,
         hidden_channels: int,
         num_layers: int,
-        block: str = "res+",
-        layer_edge_encoder: LayerEdgeEncoderSpec = None,
-        **options: Unpack[_Options],
+        **options: Unpack[DeeperGCNOptions],
     ) -> None:
+        self.fix_options(options)
+        block, layer_edge_encoder = options.pop("block", "res+"), options.pop("layer_edge_encoder", None)
         norm = options.setdefault("norm", "batch")
         conv = cast(GENConvOptions, {name: value for name, value in options.items() if name in _CONV})
         frame = cast(FrameOptions, {name: value for name, value in options.items() if name not in _CONV})
@@ -84,5 +80,15 @@ class DeeperGCN(GraphNetwork):
             **frame,
         )
 
+    @classmethod
+    def fix_options(cls, options: DeeperGCNOptions) -> None:
+        """Set the defaults of a subclass, and refuse options that it does not have."""
+
     def shared_graph(self, edge_index: Tensor | Adjacency, num_nodes: int) -> Adjacency:
         return cached_adjacency(edge_index, num_nodes, num_nodes)
+
+
+def fix_block(network: type[DeeperGCN], block: str, options: DeeperGCNOptions) -> None:
+    """Set the block of a network that has no other."""
+    if options.setdefault("block", block) != block:
+        raise InputError(f"block: {network.__name__} has {block} blocks, got {options['block']!r}; DeeperGCN takes any")

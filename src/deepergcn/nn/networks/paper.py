@@ -6,9 +6,8 @@ from torch import nn
 
 from deepergcn.categories import ATOM_SIZES, BOND_SIZES
 from deepergcn.errors import InputError
-from deepergcn.nn.encoders.nodes import NodeEncoderSpec, SpeciesNodeEncoder
-from deepergcn.nn.networks.deeper_gcn import DeeperGCN, DeeperGCNOptions
-from deepergcn.nn.pyg.names import NETWORK, pyg_names
+from deepergcn.nn.encoders.nodes import SpeciesNodeEncoder
+from deepergcn.nn.networks.deeper_gcn import DeeperGCN, DeeperGCNOptions, fix_block
 
 
 class PlainGCN(DeeperGCN):
@@ -16,22 +15,13 @@ class PlainGCN(DeeperGCN):
 
     BLOCK = "plain"
 
-    @pyg_names(NETWORK)
-    def __init__(
-        self,
-        node_encoder: NodeEncoderSpec,
-        head: int | nn.Module | None,
-        *,
-        hidden_channels: int,
-        num_layers: int,
-        **options: Unpack[DeeperGCNOptions],
-    ) -> None:
+    @classmethod
+    def fix_options(cls, options: DeeperGCNOptions) -> None:
         options.setdefault("aggr", "max")
         options.setdefault("norm", "layer")
         if options["aggr"] not in ("sum", "mean", "max"):
-            raise InputError(f"aggr: {type(self).__name__} takes sum, mean or max, got {options['aggr']!r}")
-        _fix_block(type(self).__name__, self.BLOCK, options)
-        super().__init__(node_encoder, head, hidden_channels=hidden_channels, num_layers=num_layers, **options)
+            raise InputError(f"aggr: {cls.__name__} takes sum, mean or max, got {options['aggr']!r}")
+        fix_block(cls, cls.BLOCK, options)
 
 
 class ResGCN(PlainGCN):
@@ -51,27 +41,18 @@ class ResGEN(DeeperGCN):
 
     LEARNED = False
 
-    @pyg_names(NETWORK)
-    def __init__(
-        self,
-        node_encoder: NodeEncoderSpec,
-        head: int | nn.Module | None,
-        *,
-        hidden_channels: int,
-        num_layers: int,
-        **options: Unpack[DeeperGCNOptions],
-    ) -> None:
-        name = type(self).__name__
+    @classmethod
+    def fix_options(cls, options: DeeperGCNOptions) -> None:
+        name = cls.__name__
         options.setdefault("norm", "layer")
         aggr = options.setdefault("aggr", "softmax")
         if aggr not in ("softmax", "power_mean"):
             raise InputError(f"aggr: {name} takes softmax or power_mean, got {aggr!r}")
-        learn_beta = options.setdefault("learn_beta", self.LEARNED and aggr == "softmax")
-        learn_p = options.setdefault("learn_p", self.LEARNED and aggr == "power_mean")
-        if (learn_beta if aggr == "softmax" else learn_p) != self.LEARNED:
-            raise InputError(f"learn_beta, learn_p: {name} always {'learns it' if self.LEARNED else 'keeps it fixed'}")
-        _fix_block(name, "res+", options)
-        super().__init__(node_encoder, head, hidden_channels=hidden_channels, num_layers=num_layers, **options)
+        learn_beta = options.setdefault("learn_beta", cls.LEARNED and aggr == "softmax")
+        learn_p = options.setdefault("learn_p", cls.LEARNED and aggr == "power_mean")
+        if (learn_beta if aggr == "softmax" else learn_p) != cls.LEARNED:
+            raise InputError(f"learn_beta, learn_p: {name} always {'learns it' if cls.LEARNED else 'keeps it fixed'}")
+        fix_block(cls, "res+", options)
 
 
 class DyResGEN(ResGEN):
@@ -143,8 +124,3 @@ def num_parameters(model: nn.Module) -> int:
         if isinstance(parameter, nn.UninitializedParameter):
             raise InputError(f"{name}: its width is not known yet; call the network once first")
     return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
-
-
-def _fix_block(name: str, block: str, options: DeeperGCNOptions) -> None:
-    if options.setdefault("block", block) != block:
-        raise InputError(f"block: {name} has {block} blocks, got {options['block']!r}; DeeperGCN takes any")
