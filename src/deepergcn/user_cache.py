@@ -46,6 +46,11 @@ def expand(path: str | Path) -> Path:
     return Path(os.path.expanduser(path))
 
 
+def real_path(path: str | Path) -> Path:
+    """The absolute path, links followed; a loop of links stays as it is, where ``Path.resolve`` raises RuntimeError."""
+    return Path(os.path.realpath(expand(path)))
+
+
 def _can_be_made(path: Path) -> bool:
     there = next(parent for parent in (path, *path.parents) if parent.exists())
     return there.is_dir() and os.access(there, os.W_OK | os.X_OK)

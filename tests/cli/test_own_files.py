@@ -143,3 +143,22 @@ def test_a_mistake_has_one_line_for_an_answer(deepergcn: Program, tmp_path: Path
     for word in words:
         assert word in answer.err
     assert not list(tmp_path.glob("o.*"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--data", "loop.csv"],
+        ["--molecules", "loop.csv", "--target", "y"],
+        ["--nodes", "loop.csv", "--edges", "loop.csv", "--label", "y"],
+        ["--links", "loop.csv"],
+    ],
+)
+def test_a_loop_of_links_is_one_line(deepergcn: Program, tmp_path: Path, arguments: list[str]) -> None:
+    (tmp_path / "loop.csv").symlink_to(tmp_path / "loop.csv")
+    answer = deepergcn("train", *arguments, "--out", "run")
+    assert answer.code == 2
+    assert answer.err.startswith("error: ")
+    assert "loop.csv: " in answer.err
+    assert answer.err.count("\n") == 1
+    assert not (tmp_path / "run").exists()

@@ -8,7 +8,7 @@ from deepergcn.data.transforms import apply_transforms
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import DataSection, Recipe
 from deepergcn.runs.data_report import DataReport
-from deepergcn.user_cache import expand
+from deepergcn.user_cache import expand, real_path
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +50,10 @@ def absolute(section: DataSection) -> DataSection:
     """The section with absolute paths, so that a run can be resumed and evaluated from any folder."""
     changes = {}
     if section.source not in SOURCES:
-        changes["source"] = str(expand(section.source).resolve())
+        changes["source"] = str(real_path(section.source))
     for name in ("nodes", "edges"):
         if (table := getattr(section, name)) is not None:
-            changes[name] = str(expand(table).resolve())
+            changes[name] = str(real_path(table))
     return section.model_copy(update=changes)
 
 

@@ -11,6 +11,7 @@ from deepergcn.errors import InputError
 from deepergcn.recipes.load import load_recipe, recipe_names
 from deepergcn.recipes.schema import Recipe
 from deepergcn.studies.cells import Source
+from deepergcn.user_cache import real_path
 
 NODES_IN_STEP = 13_254
 """The number of nodes in one of the ten partitions of ogbn-proteins."""
@@ -26,7 +27,7 @@ def fit_source(recipe_name: str, data: str, chosen: bool) -> tuple[Source, tuple
         data: a dataset's name or a path.
         chosen: whether the user has chosen the recipe: then it is not exchanged for the dataset's own.
     """
-    source = data if data in SOURCES else str(Path(data).expanduser().resolve())
+    source = data if data in SOURCES else str(real_path(data))
     own = recipe_name if is_made_for(load_recipe(recipe_name), source) else None
     if own is None and not chosen:
         own = next((name for name in recipe_names() if is_made_for(load_recipe(name), source)), None)

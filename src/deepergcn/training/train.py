@@ -37,6 +37,7 @@ from deepergcn.training.prepare import Plan, plan_resume, plan_run, prepare
 from deepergcn.training.seeds import seed_torch
 from deepergcn.training.signals import Interrupted, Signals
 from deepergcn.training.steps import check_steps
+from deepergcn.user_cache import real_path
 
 DEFAULT = "solubility"
 """The recipe that is trained where none is named."""
@@ -181,5 +182,5 @@ def source_setting(data: str | Path | None) -> tuple[str, ...]:
     """The setting of a recipe by which ``--data`` replaces its dataset; none without it."""
     if data is None:
         return ()
-    source = str(data) if str(data) in SOURCES else str(Path(data).resolve())
+    source = str(data) if str(data) in SOURCES else str(real_path(data))
     return (f"data.source={json.dumps(source)}",)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.testing import assert_close
+from torch_geometric.typing import OptTensor
 
 from deepergcn.errors import InputError
 from deepergcn.nn import AffineEncoder, GENConv, MeanAggregation
@@ -148,7 +149,7 @@ def test_dynamics_are_those_of_the_layer() -> None:
         ({"aggr": "median"}, "aggr: expected one of softmax, power_mean, sum, mean, max, min, got 'median'"),
         ({"beta": float("inf")}, "beta: expected a finite number, got inf"),
         ({"aggr": "power_mean", "p": float("nan")}, "p: expected a finite number, got nan"),
-        ({"norm": "group"}, "norm: expected one of batch, layer, instance or None, got 'group'"),
+        ({"norm": "group"}, "norm: expected one of batch, layer, instance, pair or None, got 'group'"),
         ({"mlp_layers": 0}, "mlp_layers: expected at least 1, got 0"),
         ({"expansion": 0}, "expansion: expected at least 1, got 0"),
         ({"eps": 0.0}, "eps: expected a small positive number, got 0.0"),
@@ -226,8 +227,8 @@ def test_any_number_of_vertices_without_edges(norm: Any, nodes: int) -> None:
 
 def test_no_code_is_generated_in_the_folder_of_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Doubled(GENConv):
-        def message(self, *arguments: Any, **options: Any) -> Tensor:
-            return 2 * super().message(*arguments, **options)
+        def message(self, x_j: Tensor, edge: OptTensor) -> Tensor:
+            return 2 * super().message(x_j, edge)
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     x, edges = torch.rand(3, 4), torch.tensor([[0, 1, 2], [1, 2, 0]])

@@ -332,7 +332,7 @@ def test_dynamics_of_every_layer() -> None:
         ({"aggr": "median"}, "aggr: expected one of softmax, power_mean, sum, mean, max, min, got 'median'"),
         ({"level": "edge"}, "level: expected node, graph or link, got 'edge'"),
         ({"pooling": "median"}, "pooling: expected one of mean, sum, max, got 'median'"),
-        ({"norm": "pair"}, "norm: expected one of batch, layer, instance or None"),
+        ({"norm": "group"}, "norm: expected one of batch, layer, instance, pair or None"),
         ({"dropout": 1.5}, "dropout: expected a probability"),
         ({"beta": float("nan")}, "beta: expected a finite number"),
         ({"block": "dense", "virtual_node": True}, "virtual_node: expected False with dense blocks"),

@@ -23,6 +23,7 @@ from deepergcn.data.tables.edges import node_ids
 from deepergcn.data.tables.features import infer_features
 from deepergcn.data.task import LINK_METRICS, Metric, Task
 from deepergcn.errors import InputError
+from deepergcn.user_cache import real_path
 
 _VERSION = 1  # of what is cached: to be raised when the same files give another dataset
 
@@ -141,7 +142,7 @@ def read_links(
     digest = text_digest({name: file_digest(file) for name, file in files.items()})
     options: list[Any] = [id_column, source_column, target_column, directed, features, edge_features, standardize]
     options += [negatives, split_column, list(fractions), seed]
-    places = {name: str(file.resolve()) for name, file in files.items()}
+    places = {name: str(real_path(file)) for name, file in files.items()}
     file = cache_file(data_root(root), files["links"].name, places, options)
     return cached(file, text_digest(_VERSION, digest, options), build).with_metric(metric)
 

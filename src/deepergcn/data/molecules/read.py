@@ -29,6 +29,7 @@ from deepergcn.data.tables.labels import infer_labels, missing_labels, read_labe
 from deepergcn.data.tables.parts import check_choice, named_parts, split_by_names, split_labelled
 from deepergcn.data.task import Kind, Metric, Task
 from deepergcn.errors import InputError, quote
+from deepergcn.user_cache import real_path
 
 MoleculeSplit = Literal["random", "stratified", "scaffold"]
 
@@ -140,7 +141,7 @@ def read_molecules(
 
     options: list[Any] = [columns, smiles_column, id_column, kind, split, split_column, list(fractions), seed]
     options += [delimiter, fragments, positive, missing]
-    file = cache_file(data_root(root), path.name, str(path.resolve()), options)
+    file = cache_file(data_root(root), path.name, str(real_path(path)), options)
     dataset = cached(file, text_digest(_VERSION, rdBase.rdkitVersion, digest, options), build).with_metric(metric)
     _report(path, dataset, strict, skipped_file, warn)
     return dataset

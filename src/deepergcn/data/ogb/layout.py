@@ -24,6 +24,7 @@ from deepergcn.data.storage.digest import source_digest, text_digest
 from deepergcn.data.storage.source_files import check_file
 from deepergcn.data.task import Level, Task
 from deepergcn.errors import InputError
+from deepergcn.user_cache import real_path
 
 _SUFFIXES = (".csv.gz", ".csv")
 MOST_NODES = (1 << 31) - 1  # edges hold node numbers as int32
@@ -53,7 +54,7 @@ def load_layout(
     Settings that are not given come from the folder's ``dataset.json``, else from OGB's settings if the folder has the
     name of one of its datasets, else from the defaults of :class:`Settings`.
     """
-    folder = path.resolve()
+    folder = real_path(path)
     description = describe(folder)
     given = {
         "task": task,

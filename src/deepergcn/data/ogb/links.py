@@ -33,6 +33,7 @@ from deepergcn.data.storage.cache import cache_file, cached
 from deepergcn.data.storage.digest import source_digest, text_digest
 from deepergcn.data.task import LINK_METRICS, Metric, Task
 from deepergcn.errors import InputError
+from deepergcn.user_cache import real_path
 
 _log = logging.getLogger(__name__)
 
@@ -65,7 +66,7 @@ def load_link_layout(
             ogbl-collab, where two authors may work together again.
         metric: the metric; OGB's if None.
     """
-    folder = path.resolve()
+    folder = real_path(path)
     description = describe(folder)
     given = {"symmetric": symmetric, "split": split}
     description = description.with_settings(**{name: value for name, value in given.items() if value is not None})

@@ -23,6 +23,7 @@ from deepergcn.data.tables.labels import infer_labels, missing_labels, read_labe
 from deepergcn.data.tables.parts import Split, check_choice, named_parts, split_by_names, split_labelled
 from deepergcn.data.task import Kind, Metric, Task
 from deepergcn.errors import InputError
+from deepergcn.user_cache import real_path
 
 _VERSION = 2  # of what is cached: to be raised when the same files give another dataset
 
@@ -134,7 +135,7 @@ def read_tables(
     options: list[Any] = [labels, id_column, source_column, target_column, directed, features, edge_features]
     options += [numbers, categories, standardize, kind, split, split_column, fractions, seed]
     options += [delimiter, positive, missing]
-    file = cache_file(data_root(root), node_file.name, str(node_file.resolve()), str(edge_file.resolve()), options)
+    file = cache_file(data_root(root), node_file.name, str(real_path(node_file)), str(real_path(edge_file)), options)
     return cached(file, text_digest(_VERSION, digest, options), build).with_metric(metric)
 
 

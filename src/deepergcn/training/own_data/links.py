@@ -15,6 +15,7 @@ from deepergcn.recipes.schema import DataSection
 from deepergcn.training.own_data.choices import Choices
 from deepergcn.training.own_data.columns import own_split, split_columns, usable_features
 from deepergcn.training.own_data.found import OwnData, own_data
+from deepergcn.user_cache import real_path
 
 _STEPS = 8  # of an epoch: each hides its own links from the messages, so that one step would hide all
 _LINKS_IN_STEP = 1 << 16  # at most
@@ -78,10 +79,10 @@ def own_links(
     for line in findings(dataset, "random" if split == "random" else f"by column {split!r}"):
         _log.warning("%s: %s", links, line)
     data = DataSection(
-        source=str(Path(links).resolve()),
+        source=str(real_path(links)),
         reader="links",
-        nodes=None if nodes is None else str(Path(nodes).resolve()),
-        edges=None if edges is None else str(Path(edges).resolve()),
+        nodes=None if nodes is None else str(real_path(nodes)),
+        edges=None if edges is None else str(real_path(edges)),
         options=options,
     )
     size = min(math.ceil(len(dataset.split["train"]) / _STEPS), _LINKS_IN_STEP)

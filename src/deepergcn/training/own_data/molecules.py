@@ -17,6 +17,7 @@ from deepergcn.training.own_data.choices import Choices
 from deepergcn.training.own_data.columns import choose_split, named_columns
 from deepergcn.training.own_data.found import OwnData, label_settings, own_data
 from deepergcn.training.own_data.report import report_data
+from deepergcn.user_cache import real_path
 
 _STEPS = 4_000  # of training, roughly, over all epochs
 _EPOCHS = (20, 200)  # the fewest and the most
@@ -97,7 +98,7 @@ def own_molecules(
         molecules=provenance.counts,
         fragments=provenance.fragments,
     )
-    data = DataSection(source=str(path.resolve()), options={**options, "metric": labels.metrics[0]})
+    data = DataSection(source=str(real_path(path)), options={**options, "metric": labels.metrics[0]})
     return own_data(data, dataset, labels.settings | _length(len(dataset.split["train"])), report)
 
 

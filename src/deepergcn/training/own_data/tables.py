@@ -19,6 +19,7 @@ from deepergcn.training.own_data.choices import Choices
 from deepergcn.training.own_data.columns import choose_split, named_columns, split_columns, usable_features
 from deepergcn.training.own_data.found import OwnData, label_settings, own_data
 from deepergcn.training.own_data.report import feature_columns, report_data
+from deepergcn.user_cache import real_path
 
 _NODES_IN_MEMORY = 50_000  # in one step
 
@@ -127,7 +128,7 @@ def own_tables(
         dropped=(*dropped, *of_edges),
         graph=_graph(dataset, provenance, partitions),
     )
-    source, target = (str(table.path.resolve()) for table in (node_table, edge_table))
+    source, target = (str(real_path(table.path)) for table in (node_table, edge_table))
     data = DataSection(source=source, edges=target, options={**options, "metric": found.metrics[0]})
     others = {"data.transforms": _transforms(dataset), "training.partitions": partitions}
     return own_data(data, dataset, found.settings | others, report)
