@@ -27,8 +27,6 @@ def test_a_node_that_is_lost_half_way_changes_no_score(tmp_path: Path, monkeypat
 
     quick = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 4}
     head = {"num_cpus": 1, "include_dashboard": False, "_system_config": quick}
-    cluster = Cluster(initialize_head=True, head_node_args=head)
-    lost = cluster.add_node(num_cpus=1)
     here, there = tmp_path / "here", tmp_path / "there"
     for folder in (here, there):
         folder.mkdir()
@@ -42,7 +40,9 @@ def test_a_node_that_is_lost_half_way_changes_no_score(tmp_path: Path, monkeypat
             killed.append(sum((cell.folder / "summary.json").exists() for cell in plan.cells))
             cluster.remove_node(lost, allow_graceful=False)
 
+    cluster = Cluster(initialize_head=True, head_node_args=head)
     try:
+        lost = cluster.add_node(num_cpus=1)
         table = reproduce(plan, ray=cluster.address, look=kill_when_both_train)
     finally:
         cluster.shutdown()

@@ -7,6 +7,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from deepergcn.cli.terminal import say
 from deepergcn.runs.run import Run
@@ -35,9 +36,8 @@ class StudyLines:
             say(f"{cell.name}: started")
             return
         self.done += state in ("finished", "failed")
-        told = {"finished": score_of(cell), "failed": f"failed: {reason}"}.get(state, "stopped, its state is saved")
         seconds = time.monotonic() - self.started[cell.name]
-        say(f"{cell.name}: {told}  {seconds:.0f} s  ({self.done} of {self.total})")
+        say(f"{cell.name}: {told(cell, state, reason)}  {seconds:.0f} s  ({self.done} of {self.total})")
 
     def look(self) -> None:
         """Time has passed."""
@@ -76,9 +76,10 @@ class StudyLive(StudyLines):
         table = Table("cell", "state", "epoch", box=None, pad_edge=False)
         shown = [entry for entry in self.states.values() if entry[1] != "waiting"]
         for cell, state, reason in shown[-20:]:
-            told = {"finished": score_of(cell), "failed": f"failed: {reason}"}.get(state, state)
             done = (epochs or {}).get(cell.name, 0)
-            table.add_row(cell.name, f"[{_STYLES[state]}]{told}", f"{done}/{cell.recipe.training.epochs}")
+            table.add_row(
+                cell.name, Text(told(cell, state, reason), _STYLES[state]), f"{done}/{cell.recipe.training.epochs}"
+            )
         waiting = len(self.states) - len(shown)
         return Group(table, f"{waiting} waiting", self.bar)
 
@@ -86,6 +87,18 @@ class StudyLive(StudyLines):
 def study_progress(cells: Sequence[Cell]) -> StudyLines:
     """The display that fits where the output goes."""
     return StudyLive(cells) if Console().is_terminal else StudyLines(cells)
+
+
+def told(cell: Cell, state: str, reason: str) -> str:
+    """A cell's state in words."""
+    match state:
+        case "finished":
+            return score_of(cell)
+        case "failed":
+            return f"failed: {reason}"
+        case "waiting":
+            return "stopped, its state is saved"
+    return state
 
 
 def score_of(cell: Cell) -> str:
