@@ -41,6 +41,7 @@ def make_fabric(devices: int, precision: str) -> Fabric:
             start_method="popen" if external else "spawn",
             process_group_backend="gloo" if accelerator == "cpu" else "cpu:gloo,cuda:nccl",
             forward_sync_buffers=False,
+            gradient_as_bucket_view=True,  # no copy of the gradients beside the buckets that are exchanged
         )
     return Fabric(
         accelerator=accelerator,

@@ -6,7 +6,6 @@ import time
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor
-from torch.distributed import ReduceOp
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from deepergcn.data.batching.batch import GraphBatch
@@ -51,6 +50,7 @@ class Loop:
         self.fabric, self.run, self.dataset, self.model = fabric, run, dataset, model
         self.callback, self.signals = callback, signals
         self.recipe, self.seed = run.recipe, run.info.seed
+        self._signal = 0  # that any of several processes received
         rank, world = fabric.global_rank, fabric.world_size
         self.train_targets = dataset.y[dataset.split["train"]]
         self._fit_scale()
@@ -89,6 +89,7 @@ class Loop:
             self.callback.on_step_end(epoch, step + 1, loss)
             self._leave_if_asked()
         scores = self._evaluate(epoch)
+        self._of_all_processes()
         self._leave_if_asked()
         recent = progress.recent
         if scores is not None and self.recipe.evaluation.smoothing > 1:
@@ -120,7 +121,6 @@ class Loop:
         for group in self.optimizer.param_groups:
             group["lr"] = self._learning_rate(epoch, step)
         counts = [int(present_labels(labelled(batch, batch.y)[1]).sum()) for batch in batches]
-        total = max(int(self._over_processes(sum(counts))), 1)
         seed_torch(self.seed, "dropout", epoch, step, self.fabric.global_rank)
         self.stepper.zero_grad()
         sum_of_losses = 0.0
@@ -128,15 +128,19 @@ class Loop:
             data = batch.to(self.fabric.device)
             if self.recipe.training.drop_edge:
                 data = drop_edges(data, self.recipe.training.drop_edge)
-            # The gradients of processes are averaged: the share of each label is 1 / total of the sum.
-            share = count * self.fabric.world_size / total
+            # How many labels the other processes have is known after the step, and divided by then.
+            share = count / max(sum(counts), 1) if self.fabric.world_size == 1 else float(count)
             loss = self._backward(data, share, place, last=number == len(batches))
             sum_of_losses += float(loss) * count
+        sum_of_losses, found = self._of_all_processes(sum_of_losses, sum(counts))
+        total = max(int(found), 1)
+        if self.fabric.world_size > 1:  # whose gradients were averaged
+            torch._foreach_mul_(self._gradients(), self.fabric.world_size / total)
         self._clip(place)
         self.stepper.step()
         if self.average is not None:
             self.average.update_parameters(self.model)
-        return self._over_processes(sum_of_losses) / total, total
+        return sum_of_losses / total, total
 
     def _backward(self, data: GraphBatch, share: float, place: str, last: bool) -> Tensor:
         """The loss of a batch; its gradient, times ``share``, is added to the weights'."""
@@ -169,9 +173,11 @@ class Loop:
         passed = epoch - 1 + step / len(self.source)
         return learning_rate(self.recipe.optimizer, passed, self.recipe.training.epochs)
 
+    def _gradients(self) -> list[Tensor]:
+        return [p.grad for p in self.model.parameters() if p.grad is not None]
+
     def _clip(self, place: str) -> None:
-        gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
-        norm = get_total_norm(gradients)
+        norm = get_total_norm(self._gradients())
         check_gradient(self.model, norm, place)
         if self.recipe.optimizer.clip is not None:
             clip_grads_with_norm_(self.model.parameters(), self.recipe.optimizer.clip, norm)
@@ -214,7 +220,7 @@ class Loop:
         return patience is not None and self.progress.since_best >= patience
 
     def _leave_if_asked(self) -> None:
-        number = int(self._over_processes(self.signals.received, ReduceOp.MAX))
+        number = self._signal if self.fabric.world_size > 1 else self.signals.received
         if not number:
             return
         self._save_state()
@@ -224,12 +230,16 @@ class Loop:
         if self.fabric.is_global_zero:
             save_state(self.run.path / "state", self.progress, self.model, self.optimizer, self.average)
 
-    def _over_processes(self, value: float, operation: ReduceOp.RedOpType = ReduceOp.SUM) -> float:
+    def _of_all_processes(self, losses: float = 0.0, labels: float = 0.0) -> tuple[float, float]:
+        """The sums over all processes, in one exchange that also tells them of a signal that any of them received."""
         if self.fabric.world_size == 1:
-            return value
-        total = torch.tensor(float(value), dtype=torch.float64)
-        torch.distributed.all_reduce(total, operation)
-        return float(total)
+            return losses, labels
+        mine = torch.tensor([losses, labels, self.signals.received], dtype=torch.float64)
+        told = [torch.empty_like(mine) for _ in range(self.fabric.world_size)]
+        torch.distributed.all_gather(told, mine)
+        losses, labels, _ = torch.stack(told).sum(0).tolist()
+        self._signal = int(max(float(one[2]) for one in told))
+        return losses, labels
 
     def _fit_scale(self) -> None:
         for module in self.model.modules():
