@@ -72,3 +72,13 @@ def test_the_log_of_another_process_has_no_control_characters(
     monkeypatch.setattr(multiprocessing, "parent_process", multiprocessing.current_process)
     distributed.launch(Spawned(), lambda fabric: logger.warning("%s: is damaged", "\x1b[31m.csv"))  # type: ignore[arg-type]
     assert capsys.readouterr().err == "warning: \\x1b[31m.csv: is damaged\n"
+
+
+def test_threads_are_divided_among_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    before = torch.get_num_threads()
+    with distributed.with_threads(4):
+        assert [distributed.threads_of_each(processes) for processes in (1, 2, 3, 8)] == [4, 2, 1, 1]
+        monkeypatch.setenv("OMP_NUM_THREADS", "4")
+        assert distributed.threads_of_each(2) == 4  # as the user says
+    assert torch.get_num_threads() == before
