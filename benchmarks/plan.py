@@ -2,9 +2,9 @@
 
     python -m benchmarks.plan [--yeast FOLDER] [--only NUMBER]
 
-Plan and run each have a fresh process. The seconds are those of the fastest epoch but the first; the memory is the peak of
-the process. FOLDER has the network of the recipe ``yeast-proteins``; without it only the generated and bundled datasets are
-measured.
+Plan and run each have a fresh process. The seconds are those of the fastest epoch but the first; the memory is the
+peak of the process. FOLDER has the network of the recipe ``yeast-proteins``; without it only the generated and bundled
+datasets are measured.
 """
 
 import argparse
