@@ -142,6 +142,14 @@ def test_nothing_is_kept_between_the_layers() -> None:
     assert kept[12] == kept[2]
 
 
+def test_all_gradients_are_in_one_block() -> None:
+    """One by one they would leave holes in the heap, which grow with depth; a copy would take their memory twice."""
+    model = network(num_layers=4)
+    trained(model)
+    blocks = {p.grad.untyped_storage().data_ptr() for p in model.layers.parameters() if p.grad is not None}
+    assert len(blocks) == 1
+
+
 def test_under_autocast() -> None:
     model = network(torch.float32)
     kept = copy.deepcopy(model)

@@ -10,6 +10,7 @@ backward rebuilds the input of each layer from its output while it computes the 
 often as with recomputed activations: once in forward and once in backward.
 """
 
+from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -109,6 +110,9 @@ def reversible(
     return out
 
 
+_ALIGNED = 16
+"""Gradients start at multiples of this number of elements, as in blocks of their own."""
+
 Seed = int | None
 """The seed of the dropout masks of a pass; None in evaluation, which draws none."""
 
@@ -199,7 +203,9 @@ class _Reversible(torch.autograd.Function):
         with _own_randomness(x.device):
             out = run.forward(x, ctx.seed, kept)
         ctx.dtype = x.dtype
-        ctx.save_for_backward(out, *kept, *tensors)
+        weights = run.weights()
+        ctx.used = _identities(weights)
+        ctx.save_for_backward(out, *kept, *tensors[len(weights) :])
         return out
 
     @staticmethod
@@ -211,11 +217,14 @@ class _Reversible(torch.autograd.Function):
             )
         run: _Pass = ctx.run
         out, *rest = ctx.saved_tensors
-        states, tensors = (rest[: len(run.layers)], rest[len(run.layers) :]) if ctx.has_virtual else ([], rest)
+        states, edges = (rest[: len(run.layers)], rest[len(run.layers) :]) if ctx.has_virtual else ([], rest)
         weights = run.weights()
-        if len(weights) > len(tensors) or any(now is not then for now, then in zip(weights, tensors, strict=False)):
+        used = _identities(weights)
+        if used[::2] != ctx.used[::2]:
             raise InputError("the weights of a reversible network were replaced between forward and backward")
-        step = _Backward(run, weights, [t.detach().requires_grad_() for t in tensors[len(weights) :]], states)
+        if used != ctx.used:
+            raise RuntimeError("a weight of a reversible network has been modified by an inplace operation")
+        step = _Backward(run, weights, [t.detach().requires_grad_() for t in edges], states)
         with _own_randomness(out.device), torch.autocast(**ctx.autocast):
             dx, dstart = step.all(out, grads[0], ctx.seed)
         return None, dx.to(ctx.dtype), dstart, *step.gradients
@@ -231,6 +240,7 @@ class _Backward:
         self.edge = run.with_edges(edges)
         self.places: dict[Tensor, int] = {tensor: place for place, tensor in enumerate([*weights, *edges])}
         self.gradients: list[Tensor | None] = [None] * len(self.places)
+        self._room = _one_block([*weights, *edges])
 
     def all(self, out: Tensor, g: Tensor, seed: Seed) -> tuple[Tensor, Tensor | None]:
         """The gradients of the input and of the first virtual nodes; those of all others are in ``gradients``."""
@@ -290,9 +300,33 @@ class _Backward:
             if gradient is not None:
                 place = self.places[tensor]
                 before = self.gradients[place]
-                self.gradients[place] = gradient if before is None else before + gradient
+                self.gradients[place] = self._room[place].copy_(gradient) if before is None else before.add_(gradient)
         dx, *dv = (torch.zeros_like(t) if d is None else d for t, d in zip(wanted, found, strict=False))
         return dx, dv[0] if dv else None
+
+
+def _identities(weights: Sequence[Tensor]) -> "array[int]":
+    """Which tensors the weights are, and their versions; much smaller than what autograd keeps to compare them."""
+    return array("q", (number for weight in weights for number in (id(weight), weight._version)))
+
+
+def _one_block(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Room for a gradient of each tensor, all in one block of memory for every type.
+
+    Gradients that are allocated one by one while layers come and go leave holes between them that nothing fills: a
+    thousand layers took several times the memory of their gradients.
+    """
+    sizes: dict[tuple[torch.dtype, torch.device], int] = {}
+    starts = []
+    for tensor in tensors:
+        key = tensor.dtype, tensor.device
+        starts.append(sizes.get(key, 0))
+        sizes[key] = starts[-1] + -(-tensor.numel() // _ALIGNED) * _ALIGNED
+    blocks = {key: torch.empty(size, dtype=key[0], device=key[1]) for key, size in sizes.items()}
+    return [
+        blocks[tensor.dtype, tensor.device][start : start + tensor.numel()].view(tensor.shape)
+        for tensor, start in zip(tensors, starts, strict=True)
+    ]
 
 
 def total(parts: Sequence[Tensor]) -> Tensor:
