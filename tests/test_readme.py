@@ -12,6 +12,8 @@ from torch_geometric.data import Batch
 
 from deepergcn.cli.main import app
 from deepergcn.data import load_dataset
+from tests.cli.program import Program
+from tests.data.tables.shop import shop
 from tests.repository import ROOT
 from tests.training.trained import make_run, molecule_file, small_recipe
 
@@ -54,6 +56,21 @@ def test_networks_of_pytorch_geometric(capsys: pytest.CaptureFixture[str]) -> No
     ours = run(BLOCKS[3], model=model)["ours"]
     assert type(ours).__module__.startswith("deepergcn.")
     assert "modules on the fast path" in capsys.readouterr().out
+
+
+def test_the_commands_for_typed_tables_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As they stand, with a small network."""
+    shop(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    program = Program(monkeypatch, capsys)
+    example = README.partition("<!-- example: typed -->")[2].partition("<!-- end -->")[0]
+    training, prediction = (shlex.split(line)[1:] for line in example.strip().splitlines())
+    small = ("--epochs", "2", "--set", "model.num_layers=2", "--set", "model.hidden_channels=8")
+    assert program(*training, *small).code == 0
+    assert program(*prediction).code == 0
+    assert len((tmp_path / "happy.csv").read_text().splitlines()) == 61
 
 
 @pytest.mark.parametrize("line", COMMANDS)

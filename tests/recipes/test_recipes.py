@@ -32,7 +32,7 @@ PARAMETERS = {
 }
 SCORES = {"ogbn-proteins": 0.8580, "ogbn-arxiv": 0.7192, "ogbg-ppa": 0.7712, "ogbg-molhiv": 0.7858}
 SCORES |= {"ogbn-products": 0.8098, "ogbg-molpcba": 0.2781}
-OWN = ("own-links", "own-molecules", "own-tables")
+OWN = ("own-links", "own-molecules", "own-tables", "own-typed-tables")
 
 # Network, layers, width, layers of the MLP, norm, dropout, beta, semi-gradient, learning rate, epochs: the settings of
 # 2020, and those that the authors' code has since.
@@ -59,8 +59,14 @@ def inputs_of(recipe: Recipe) -> Inputs:
         return Inputs.model_validate(
             {"nodes": 5, "task": {"level": "link", "kind": "binary", "outputs": 1, "metric": "rocauc"}}
         )
+    edges = {"source": "user", "relation": "buys", "target": "item", "width": None}
+    typed: Any = {"target": "user", "nodes": {"user": 5, "item": 2}, "edges": [edges]}
     return Inputs.model_validate(
-        {"nodes": 5, "task": {"level": "node", "kind": "multi-class", "outputs": 3, "metric": "accuracy"}}
+        {
+            "typed": typed if recipe.name == "own-typed-tables" else None,
+            "nodes": 5,
+            "task": {"level": "node", "kind": "multi-class", "outputs": 3, "metric": "accuracy"},
+        }
     )
 
 
@@ -91,8 +97,8 @@ def test_every_recipe_is_named_as_its_file_which_begins_with_its_command(name: s
 def test_every_recipe_builds_the_network_whose_parameters_are_counted(name: str) -> None:
     recipe = load_recipe(name)
     inputs = inputs_of(recipe)
-    model = build_model(recipe, inputs)
-    assert len(model.layers) == recipe.model.num_layers
+    model: Any = build_model(recipe, inputs)
+    assert len(model.convs if recipe.name == "own-typed-tables" else model.layers) == recipe.model.num_layers
     assert num_parameters(model) == count_parameters(recipe, inputs)
 
 
@@ -161,7 +167,7 @@ def test_a_recipe_that_is_written_and_read_is_the_same(name: str) -> None:
 
 
 def test_the_schema_knows_every_network() -> None:
-    assert set(ModelSection.model_fields["network"].annotation.__args__) == set(NETWORKS)  # type: ignore[union-attr]
+    assert set(ModelSection.model_fields["network"].annotation.__args__) == {*NETWORKS, "HeteroDeeperGCN"}  # type: ignore[union-attr]
 
 
 def test_counting_parameters_draws_no_random_numbers() -> None:

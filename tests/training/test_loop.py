@@ -48,7 +48,7 @@ def test_a_list_of_aggregators_trains_and_is_loaded(tmp_path: Path) -> None:
     changes = ("model.network=DeeperGCN", "model.aggr=[softmax, power_mean, max]", "model.learn_beta=true")
     settings = molecule_settings(molecules(tmp_path), *changes, "training.epochs=1")
     run = train("solubility", settings=settings, out=tmp_path / "run")
-    model = load_model(run.model_file).model
+    model: Any = load_model(run.model_file).model
     for block in model.layers:
         conv: Any = block.conv
         assert len(conv.aggregation.aggregations) == 3

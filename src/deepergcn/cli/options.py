@@ -12,14 +12,26 @@ if TYPE_CHECKING:
 
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, or its model.safetensors alone.")]
 InputArgument = Annotated[
-    str,
+    str | None,
     typer.Argument(
         metavar="INPUT",
         help="A file of molecules (CSV, TSV, parquet, SDF, SMI), a table of nodes, or a folder or dataset's name.",
     ),
 ]
-NodesOption = Annotated[Path | None, typer.Option("--nodes", help="Table of nodes that belongs to links.")]
-EdgesOption = Annotated[Path | None, typer.Option("--edges", help="Table of edges that belongs to a table of nodes.")]
+NodesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--nodes", metavar="FILE", help="Table of nodes that belongs to links; or TYPE=FILE for each of several types."
+    ),
+]
+EdgesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--edges",
+        metavar="FILE",
+        help="Table of edges that belongs to nodes or links; SOURCE,RELATION,TARGET=FILE for each of several types.",
+    ),
+]
 SmilesColumnOption = Annotated[
     str | None, typer.Option("--smiles-column", help="Column of SMILES. Default: that of training.")
 ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from deepergcn.cli.typed_tables import node_and_edge_tables
 from deepergcn.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,10 +36,23 @@ class OwnDataOptions:
     target: Annotated[
         Texts, _option("--target", "The column of --molecules to learn; several with commas, or all.")
     ] = None
-    nodes: Annotated[Text, _option("--nodes", "Own table of nodes: CSV, TSV or parquet.", "FILE")] = None
-    edges: Annotated[Text, _option("--edges", "Own table of edges, to go with --nodes or --links.", "FILE")] = None
+    nodes: Annotated[
+        Texts,
+        _option("--nodes", "Own table of nodes: CSV, TSV or parquet; TYPE=FILE for each of several types.", "FILE"),
+    ] = None
+    edges: Annotated[
+        Texts,
+        _option(
+            "--edges",
+            "Own table of edges, to go with --nodes or --links; SOURCE,RELATION,TARGET=FILE for each of several types.",
+            "FILE",
+        ),
+    ] = None
     links: Annotated[Text, _option("--links", "Own table of links to learn: source, target.", "FILE")] = None
-    label: Annotated[Texts, _option("--label", "The column of --nodes to learn; several with commas.")] = None
+    label: Annotated[
+        Texts,
+        _option("--label", "The column of --nodes to learn; several with commas; TYPE.COLUMN where nodes have types."),
+    ] = None
     source_column: Annotated[Text, _option("--source-column", "The column of --edges they leave. Default: source.")] = (
         None
     )
@@ -89,6 +103,7 @@ _NOT_FOR_LINKS = (
     *(name for name in _FOR_TABLES if name != "directed"),
     *(name for name in _FOR_BOTH if name not in ("id_column", "split", "metric")),
 )
+_NOT_FOR_TYPES = ("features", "edge_features", "drop", "numeric", "categorical")
 _READER = "data.options."
 
 
@@ -105,9 +120,16 @@ def read_own_data(options: OwnDataOptions, settings: Sequence[str] = ()) -> "tup
     if options.links is not None:
         _refuse(options, (*_FOR_MOLECULES, *_NOT_FOR_LINKS), "does not go with --links")
         return "own-links", _links(options, options.links)
-    if options.nodes is not None or options.edges is not None:
+    if options.nodes or options.edges:
         _refuse(options, _FOR_MOLECULES, "does not go with --nodes and --edges")
-        return "own-tables", _tables(options, settings)
+        nodes, edges = node_and_edge_tables(options.nodes, options.edges)
+        if nodes is None or not options.label:
+            raise InputError("--edges: expected --nodes with the table of nodes, and --label with its column to learn")
+        if isinstance(nodes, dict) and isinstance(edges, dict):
+            _refuse(options, _NOT_FOR_TYPES, "does not go with types of nodes and edges")
+            return "own-typed-tables", _typed_tables(options, nodes, edges, options.label, settings)
+        plain = None if edges is None else str(edges)
+        return "own-tables", _tables(options, str(nodes), plain, options.label, settings)
     _refuse(
         options,
         (*_FOR_MOLECULES, *_FOR_TABLES, *_FOR_BOTH),
@@ -135,15 +157,32 @@ def _molecules(options: OwnDataOptions, path: str, settings: Sequence[str]) -> "
         )
 
 
-def _tables(options: OwnDataOptions, settings: Sequence[str]) -> "OwnData":
-    if options.nodes is None or not options.label:
-        raise InputError("--edges: expected --nodes with the table of nodes, and --label with its column to learn")
+def _typed_tables(
+    options: OwnDataOptions, nodes: dict[str, str], edges: dict[str, str], label: list[str], settings: Sequence[str]
+) -> "OwnData":
+    from deepergcn.training.own_data import own_typed_tables
+
+    return own_typed_tables(
+        nodes,
+        edges,
+        label=label,
+        id_column=options.id_column or "id",
+        source_column=options.source_column or "source",
+        target_column=options.target_column or "target",
+        directed=options.directed,
+        choices=_choices(options, settings),
+    )
+
+
+def _tables(
+    options: OwnDataOptions, nodes: str, edges: str | None, label: list[str], settings: Sequence[str]
+) -> "OwnData":
     from deepergcn.training.own_data import own_tables
 
     return own_tables(
-        options.nodes,
-        options.edges,
-        label=options.label,
+        nodes,
+        edges,
+        label=label,
         id_column=options.id_column or "id",
         source_column=options.source_column or "source",
         target_column=options.target_column or "target",
@@ -158,12 +197,15 @@ def _tables(options: OwnDataOptions, settings: Sequence[str]) -> "OwnData":
 
 
 def _links(options: OwnDataOptions, path: str) -> "OwnData":
+    nodes, edges = node_and_edge_tables(options.nodes, options.edges)
+    if isinstance(nodes, dict) or isinstance(edges, dict):
+        raise InputError("--links: does not go with types of nodes and edges; expected one table of each")
     from deepergcn.training.own_data import own_links
 
     return own_links(
         path,
-        options.nodes,
-        options.edges,
+        nodes,
+        edges,
         id_column=options.id_column or "id",
         split=options.split,
         directed=options.directed,

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from deepergcn.data.ogb.layout_writer import write_layout
     from deepergcn.data.registry import load_dataset
     from deepergcn.data.tables.read import read_tables, read_tables_to_predict
+    from deepergcn.data.tables.typed import read_typed_tables, read_typed_tables_to_predict
     from deepergcn.data.task import Task
     from deepergcn.data.transforms import apply_transforms
+    from deepergcn.data.typed import TypedDataset
 
 _HOMES = {
     "ClusterPartitions": "batching.partitions",
@@ -28,6 +30,7 @@ _HOMES = {
     "OutputMean": "batching.output_mean",
     "RandomPartitions": "batching.partitions",
     "Task": "task",
+    "TypedDataset": "typed",
     "WholeGraph": "batching.partitions",
     "apply_transforms": "transforms",
     "load_dataset": "registry",
@@ -36,6 +39,8 @@ _HOMES = {
     "read_molecules_to_predict": "molecules.read",
     "read_tables": "tables.read",
     "read_tables_to_predict": "tables.read",
+    "read_typed_tables": "tables.typed",
+    "read_typed_tables_to_predict": "tables.typed",
     "write_layout": "ogb.layout_writer",
 }
 
@@ -47,6 +52,7 @@ __all__ = [
     "OutputMean",
     "RandomPartitions",
     "Task",
+    "TypedDataset",
     "WholeGraph",
     "apply_transforms",
     "load_dataset",
@@ -55,6 +61,8 @@ __all__ = [
     "read_molecules_to_predict",
     "read_tables",
     "read_tables_to_predict",
+    "read_typed_tables",
+    "read_typed_tables_to_predict",
     "write_layout",
 ]
 

@@ -17,7 +17,7 @@ from deepergcn.errors import InputError
 from deepergcn.ops import Adjacency
 
 if TYPE_CHECKING:
-    from deepergcn.data.provenance import LinkProvenance, MoleculeProvenance, TableProvenance
+    from deepergcn.data.provenance import AnyProvenance
 
 PARTS = ("train", "valid", "test")
 """The parts of a split."""
@@ -76,7 +76,7 @@ class Dataset:
     ids: tuple[str, ...] = ()
     pairs: Tensor | None = None
     node_ids: tuple[str, ...] = ()
-    provenance: "MoleculeProvenance | TableProvenance | LinkProvenance | None" = None
+    provenance: "AnyProvenance | None" = None
 
     def __post_init__(self) -> None:
         _check_pointers("node_ptr", self.node_ptr)

@@ -116,7 +116,38 @@ class LinkProvenance(_Record):
     removed: NonNegativeInt
 
 
-AnyProvenance = MoleculeProvenance | TableProvenance | LinkProvenance
+class TypedEdgeProvenance(_Record):
+    """How the table of one type of edges was read."""
+
+    source: str
+    relation: str
+    target: str
+    features: tuple[FeatureColumn, ...]
+
+
+class TypedTableProvenance(_Record):
+    """How tables of nodes and edges of several types were read; see ``read_typed_tables``.
+
+    Attributes:
+        target: The type that is predicted.
+        nodes: How the table of every type of nodes was read.
+        edges: How the tables of edges were read.
+    """
+
+    reader: Literal["typed-tables"] = "typed-tables"
+    id_column: str
+    source_column: str
+    target_column: str
+    directed: bool
+    delimiter: str | None = None
+    target: str
+    nodes: dict[str, tuple[FeatureColumn, ...]]
+    edges: tuple[TypedEdgeProvenance, ...]
+    labels: LabelSchema
+
+
+AnyProvenance = MoleculeProvenance | TableProvenance | LinkProvenance | TypedTableProvenance
+"""The record of any reader."""
 
 Provenance = Annotated[AnyProvenance, Field(discriminator="reader")]
 """Told apart by ``reader``."""

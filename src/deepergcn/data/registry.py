@@ -152,6 +152,13 @@ def load_described(
     return load(*arguments, root=data_root(), **checked)
 
 
+def load_described_types(nodes: Mapping[str, str], edges: Mapping[str, str], options: Mapping[str, Any]) -> "Dataset":
+    """As :func:`load_described`, of the tables of nodes and edges of several types."""
+    load = _import("deepergcn.data.tables.typed:read_typed_tables")
+    files = [{name: expand(path) for name, path in tables.items()} for tables in (nodes, edges)]
+    return load(*files, **checked_options("typed tables", load, options))
+
+
 def find_loader(name_or_path: str | Path) -> tuple[Callable[..., "Dataset"], tuple[Any, ...]]:
     """The function that reads a dataset by name or path, and its first arguments."""
     if isinstance(name_or_path, str) and name_or_path in SOURCES:

@@ -11,6 +11,7 @@ from torch import Tensor
 from deepergcn.data.dataset import Dataset, directed
 from deepergcn.data.kernels.graphs import incident_count, incident_max, incident_sum
 from deepergcn.data.storage.memory import check_memory
+from deepergcn.data.typed import TypedDataset
 from deepergcn.errors import InputError
 
 Reduce = Literal["sum", "mean", "max"]
@@ -32,6 +33,8 @@ def apply_transforms(dataset: Dataset, transforms: Iterable[str | Mapping[str, A
     for entry in transforms:
         options = {"name": entry} if isinstance(entry, str) else dict(entry)
         name = options.pop("name", None)
+        if isinstance(dataset, TypedDataset):
+            raise InputError(f"transform {name}: {dataset.name} has types of nodes and edges, which no transform takes")
         if not isinstance(name, str) or name not in TRANSFORMS:
             raise InputError(f"there is no transform {name!r}; expected one of {', '.join(TRANSFORMS)}")
         allowed = list(inspect.signature(TRANSFORMS[name]).parameters)[1:]

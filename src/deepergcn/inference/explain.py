@@ -19,7 +19,9 @@ from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
 from deepergcn.inference.attribution import Attribution, attribute
 from deepergcn.inference.domain import TrainingDomain
-from deepergcn.inference.predictor import Input, Predictor
+from deepergcn.inference.inputs import Edges, Input
+from deepergcn.inference.predictor import Predictor
+from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.report.explanations import ExplainedItem, ExplanationsPage
 from deepergcn.report.page import render
 
@@ -60,7 +62,7 @@ class Explanation:
 def explain(
     model: Predictor,
     data: Input,
-    edges: str | Path | None = None,
+    edges: Edges = None,
     *,
     output: str | None = None,
     items: Sequence[str] = (),
@@ -81,6 +83,9 @@ def explain(
     """
     if most < 1:
         raise InputError(f"most is {most}; expected at least 1")
+    network = model.network
+    if not isinstance(network, GraphNetwork):
+        raise InputError("a network for typed tables cannot be explained; expected one for molecules or plain tables")
     rows = model.rows(data, edges, smiles_column=smiles_column, id_column=id_column)
     dataset = rows.dataset
     positions = {rows.ids[row]: number for number, row in reversed(list(enumerate(rows.positions.tolist())))}
@@ -92,9 +97,9 @@ def explain(
         outputs, embeddings = model.outputs(dataset), model.embeddings(dataset)
     number = _number(model, outputs, None if output is None else names.index(output))
     found = (
-        _graphs(model, dataset, chosen, number)
+        _graphs(network, dataset, chosen, number)
         if model.task.level == "graph"
-        else _nodes(model, dataset, chosen, number)
+        else _nodes(network, dataset, chosen, number)
     )
     near = _neighbours(model, embeddings[torch.tensor(chosen)]) if neighbours else {}
     ids = {item: name for name, item in positions.items()}
@@ -179,18 +184,18 @@ def _number(model: Predictor, outputs: Tensor, asked: int | None) -> Tensor:
     return torch.full((len(outputs),), asked or 0, dtype=torch.int64)
 
 
-def _graphs(model: Predictor, dataset: Dataset, items: Sequence[int], number: Tensor) -> dict[int, _Contributions]:
+def _graphs(network: GraphNetwork, dataset: Dataset, items: Sequence[int], number: Tensor) -> dict[int, _Contributions]:
     source = batch_source(dataset, seed=0, graphs=torch.tensor(items), batch_size=_BATCH_SIZE)
     found = {}
     for batch in source.batches():
         names = [str(node) for count in batch.ptr.diff().tolist() for node in range(count)]
-        result = attribute(model.network, batch, number[batch.item])
+        result = attribute(network, batch, number[batch.item])
         for place, item in enumerate(batch.item.tolist()):
             found[item] = _of(result, place, batch, batch.batch == place, names)
     return found
 
 
-def _nodes(model: Predictor, dataset: Dataset, items: Sequence[int], number: Tensor) -> dict[int, _Contributions]:
+def _nodes(network: GraphNetwork, dataset: Dataset, items: Sequence[int], number: Tensor) -> dict[int, _Contributions]:
     batch = next(batch_source(dataset, seed=0, graphs=torch.empty(0, dtype=torch.int64), batch_size=1).batches())
     everything = torch.ones(len(batch.item), dtype=torch.bool)
     ids = dataset.ids or tuple(map(str, range(dataset.num_nodes)))
@@ -198,7 +203,7 @@ def _nodes(model: Predictor, dataset: Dataset, items: Sequence[int], number: Ten
     found = {}
     for item in items:
         place = int((batch.item == item).nonzero()[0, 0])
-        result = attribute(model.network, batch, number[[item]], place)
+        result = attribute(network, batch, number[[item]], place)
         found[item] = _of(result, 0, batch, everything, names)
     return found
 

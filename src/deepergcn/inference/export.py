@@ -45,6 +45,8 @@ def export(model: Predictor, path: str | Path, form: Format) -> tuple[str, ...]:
         raise InputError(f"{path}: expected a name that ends in {FORMATS[form]} for the format {form}")
     if form == "onnx" and not (find_spec("onnx") and find_spec("onnxscript")):
         raise InputError("format onnx needs the packages onnx and onnxscript: pip install 'deepergcn[export]'")
+    if model.info.inputs.typed is not None:
+        raise InputError("a network for typed tables cannot be exported; deepergcn predict runs it")
     inputs = example(model)
     sizes = tuple({1 if name.endswith("index") else 0: torch.export.Dim.DYNAMIC} for name in inputs)
     program, tensors = _Program(model, tuple(inputs)).eval(), tuple(inputs.values())

@@ -1,9 +1,10 @@
 """The rows that a trained network is to predict, read as those that it was trained on."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,17 +17,24 @@ from deepergcn.data.molecules.read import molecule_dataset, read_molecules_to_pr
 from deepergcn.data.molecules.rows import MoleculeRows, check_molecule_file, open_rows
 from deepergcn.data.molecules.skipped import Skipped
 from deepergcn.data.progress import ProgressHook
-from deepergcn.data.provenance import MoleculeProvenance, TableProvenance
+from deepergcn.data.provenance import AnyProvenance, MoleculeProvenance, TableProvenance, TypedTableProvenance
 from deepergcn.data.storage.digest import text_digest
 from deepergcn.data.tables.columns import Columns, read_columns
 from deepergcn.data.tables.features import Unseen
 from deepergcn.data.tables.labels import missing_labels
 from deepergcn.data.tables.read import read_tables_to_predict, table_files
+from deepergcn.data.tables.typed import read_typed_tables_to_predict
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.dataset import load_data, transformed
 from deepergcn.runs.network import dataset_inputs
 from deepergcn.runs.run import RunInfo
+
+Input = str | Path | Sequence[Any] | Mapping[str, str | Path] | Dataset
+"""A file of molecules, a list of SMILES, a table of nodes or a folder with nodes and edges, tables of nodes by type,
+pairs of nodes, or any other dataset."""
+Edges = str | Path | Mapping[str, str | Path] | Mapping[tuple[str, str, str], str | Path] | None
+"""The table of edges that belongs to a table of nodes, or the tables by type."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +57,8 @@ class Rows:
 
 
 def read_rows_to_predict(
-    data: str | Path | Sequence[str] | Dataset,
-    edges: str | Path | None,
+    data: Input,
+    edges: Edges,
     recipe: Recipe,
     info: RunInfo,
     *,
@@ -66,6 +74,8 @@ def read_rows_to_predict(
     molecules = task.level == "graph" and info.inputs.nodes == ATOM_SIZES
     if isinstance(data, Dataset):
         rows = _whole(_prepared(data, recipe))
+    elif isinstance(data, Mapping) or isinstance(edges, Mapping) or isinstance(info.provenance, TypedTableProvenance):
+        rows = _typed_tables(data, edges, recipe, info.provenance, unseen)
     elif not isinstance(data, str | Path):
         if not molecules:
             raise InputError("a list of SMILES cannot be predicted: the network was not trained on molecules")
@@ -130,6 +140,19 @@ def _tables(
     return dataclasses.replace(_whole(_prepared(dataset, recipe)), table=node_table)
 
 
+def _typed_tables(
+    data: object, edges: object, recipe: Recipe, provenance: AnyProvenance | None, unseen: Unseen
+) -> Rows:
+    if not isinstance(provenance, TypedTableProvenance):
+        raise InputError("tables by type cannot be predicted: the network was not trained on typed tables")
+    if not isinstance(data, Mapping) or not isinstance(edges, Mapping):
+        types = [f"--nodes {name}=FILE" for name in provenance.nodes]
+        types += [f"--edges {e.source},{e.relation},{e.target}=FILE" for e in provenance.edges]
+        raise InputError(f"the network was trained on typed tables; expected {' '.join(types)}")
+    dataset = read_typed_tables_to_predict(data, edges, provenance=provenance, unseen=unseen)
+    return _whole(_prepared(dataset, recipe))
+
+
 def _molecules(
     rows: MoleculeRows,
     recipe: Recipe,
@@ -164,6 +187,11 @@ def _check_features(dataset: Dataset, info: RunInfo) -> None:
             f"{dataset.name}: is of level {dataset.task.level}; the network predicts at level {info.inputs.task.level}"
         )
     found = dataset_inputs(dataset)
+    if (found.typed is None) != (info.inputs.typed is None):
+        has, trained = ("types", "none") if info.inputs.typed is None else ("no types", "some")
+        raise InputError(f"{dataset.name}: has {has} of nodes and edges; the network was trained on {trained}")
+    if found.typed != info.inputs.typed:
+        raise InputError(f"{dataset.name}: has other types or widths of features than the network was trained on")
     for what, ours, theirs in (
         ("node", found.nodes, info.inputs.nodes),
         ("edge", found.edges, info.inputs.edges),

@@ -135,7 +135,7 @@ def _embedded(model: "Predictor", graph: Dataset) -> Tensor:
     from deepergcn.data.batching.links import AllPairs
 
     with torch.no_grad():
-        return model.network.embed(AllPairs(graph, torch.arange(1)).batch)
+        return model.embedding(AllPairs(graph, torch.arange(1)).batch)
 
 
 def _graph(model: "Predictor", nodes: str | Path | None, edges: str | Path | None) -> Dataset:

@@ -1,12 +1,13 @@
 """A trained network that reads files as in training: evaluate, predict and embed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from deepergcn.data.batching.batch import GraphBatch
 from deepergcn.data.dataset import PARTS, Dataset
 from deepergcn.data.progress import ProgressHook
 from deepergcn.data.provenance import LinkProvenance, TableProvenance, label_schema
@@ -19,23 +20,22 @@ from deepergcn.data.tables.labels import read_labels
 from deepergcn.data.tables.read import table_files
 from deepergcn.data.task import Metric
 from deepergcn.errors import InputError
-from deepergcn.inference.inputs import Rows, read_rows_to_predict
+from deepergcn.inference.inputs import Edges, Input, Rows, read_rows_to_predict
 from deepergcn.inference.links import embed_nodes, predict_pairs
 from deepergcn.inference.predictions import Embeddings, Predictions, at_rows, probabilities
-from deepergcn.nn.networks.graph_network import GraphNetwork
-from deepergcn.recipes.schema import Recipe
+from deepergcn.nn.networks.hetero import HeteroDeeperGCN
+from deepergcn.recipes.schema import Recipe, TypedTables
 from deepergcn.runs.dataset import load_data
 from deepergcn.runs.environment import environment, warn_of_changes
 from deepergcn.runs.model_file import TrainedModel, load_model
-from deepergcn.runs.network import Rescale
+from deepergcn.runs.network import AnyNetwork, Rescale
 from deepergcn.runs.outputs import output_names, two_classes
 from deepergcn.runs.run import MetricScore, Run
 from deepergcn.training.evaluation import Evaluation
 from deepergcn.training.scores import all_scores
 
-Input = str | Path | Sequence[Any] | Dataset
-"""A file of molecules, a list of SMILES, a table of nodes or a folder with nodes and edges, pairs of nodes, or any
-other dataset."""
+Files = str | Path | Mapping[str, str | Path] | None
+"""A file or folder, tables of nodes by type, or what the run says."""
 
 _BATCH_SIZE = 256  # graphs at a time, at least: what is seen together changes nothing but the speed
 
@@ -83,7 +83,7 @@ class Predictor:
     """
 
     def __init__(self, trained: TrainedModel, own_run: bool = False) -> None:
-        self.network: GraphNetwork = trained.model
+        self.network: AnyNetwork = trained.model
         self.recipe = trained.recipe
         self.info = trained.info
         self.epoch = trained.epoch
@@ -94,7 +94,7 @@ class Predictor:
     def predict(
         self,
         data: Input,
-        edges: str | Path | None = None,
+        edges: Edges = None,
         *,
         smiles_column: str | None = None,
         id_column: str | None = None,
@@ -108,7 +108,7 @@ class Predictor:
 
         Args:
             data: What to predict; see :data:`Input`.
-            edges: The table of edges, where ``data`` is a table of nodes.
+            edges: The table of edges, where ``data`` is a table of nodes; by type, where it is.
             smiles_column: The column of SMILES; that of training if None.
             id_column: The column of names for the molecules; their SMILES (titles in an SDF) if None.
             delimiter: What stands between the cells of a text; as in training if None.
@@ -119,6 +119,7 @@ class Predictor:
                 its edges.
         """
         if self.task.level == "link" and not isinstance(data, Dataset):
+            data, edges = _untyped(data, edges)
             return predict_pairs(self, data, nodes, edges)
         rows = self._rows(data, edges, smiles_column, id_column, delimiter, unseen, skipped_file, progress)
         values = probabilities(self.task, self._run(rows.dataset, self.network), self.calibration)
@@ -136,7 +137,7 @@ class Predictor:
     def embed(
         self,
         data: Input,
-        edges: str | Path | None = None,
+        edges: Edges = None,
         *,
         smiles_column: str | None = None,
         id_column: str | None = None,
@@ -151,15 +152,16 @@ class Predictor:
         Where links are predicted, ``data`` is a table or a list of the ids of nodes.
         """
         if self.task.level == "link" and not isinstance(data, Dataset):
+            data, edges = _untyped(data, edges)
             return embed_nodes(self, data, nodes, edges, id_column)
         rows = self._rows(data, edges, smiles_column, id_column, delimiter, unseen, skipped_file, progress)
-        values = self._run(rows.dataset, self.network.embed)
+        values = self._run(rows.dataset, self.embedding)
         return Embeddings(rows.ids, at_rows(values, rows.positions, len(rows.ids)), rows.skipped)
 
     def rows(
         self,
         data: Input,
-        edges: str | Path | None = None,
+        edges: Edges = None,
         *,
         smiles_column: str | None = None,
         id_column: str | None = None,
@@ -173,13 +175,13 @@ class Predictor:
 
     def embeddings(self, dataset: Dataset) -> Tensor:
         """The features [items, channels] before the head for the items of a dataset."""
-        return self._run(dataset, self.network.embed)
+        return self._run(dataset, self.embedding)
 
     def evaluate(
         self,
         parts: Sequence[str] = PARTS,
-        data: str | Path | None = None,
-        edges: str | Path | None = None,
+        data: Files = None,
+        edges: Edges = None,
         nodes: str | Path | None = None,
     ) -> dict[str, float | None]:
         """The score of each part of the dataset that the network was trained on; None where there is no label.
@@ -199,8 +201,8 @@ class Predictor:
     def evaluate_all(
         self,
         parts: Sequence[str] = PARTS,
-        data: str | Path | None = None,
-        edges: str | Path | None = None,
+        data: Files = None,
+        edges: Edges = None,
         metrics: Sequence[Metric] = (),
         nodes: str | Path | None = None,
     ) -> dict[str, dict[str, MetricScore]]:
@@ -258,9 +260,7 @@ class Predictor:
             scale = next(m.deviation for m in self.network.modules() if isinstance(m, Rescale))
         return all_scores(self.task, chosen, output_names(self.info), outputs[items], y[items], scale)
 
-    def dataset(
-        self, data: str | Path | None = None, edges: str | Path | None = None, nodes: str | Path | None = None
-    ) -> Dataset:
+    def dataset(self, data: Files = None, edges: Edges = None, nodes: str | Path | None = None) -> Dataset:
         """The dataset that the network was trained on; the arguments are those of :meth:`evaluate`."""
         dataset = load_data(self._recipe_of(data, edges, nodes))
         if self.info.digest and dataset.digest != self.info.digest:  # a converted model does not know its data
@@ -269,9 +269,11 @@ class Predictor:
             )
         return dataset
 
-    def _recipe_of(self, data: str | Path | None, edges: str | Path | None, nodes: str | Path | None = None) -> Recipe:
+    def _recipe_of(self, data: Files, edges: Edges, nodes: str | Path | None = None) -> Recipe:
         """The recipe with the data that its user has named."""
         section = self.recipe.data
+        if section.tables is not None or isinstance(data, Mapping) or isinstance(edges, Mapping):
+            return self._recipe_of_types(data, edges)
         if data is not None:
             tables = {"nodes": nodes, "edges": edges}
             named = {"source": str(data)} | {name: file and str(file) for name, file in tables.items()}
@@ -282,10 +284,25 @@ class Predictor:
             )
         return self.recipe
 
+    def _recipe_of_types(self, data: object, edges: object) -> Recipe:
+        section = self.recipe.data
+        if section.tables is None:
+            raise InputError("tables by type cannot be evaluated: the network was not trained on typed tables")
+        if data is None and edges is None and self.own_run:
+            return self.recipe
+        if not isinstance(data, Mapping) or not isinstance(edges, Mapping):
+            raise InputError("the network was trained on typed tables; expected its tables by type (--nodes, --edges)")
+        tables = TypedTables(
+            nodes={name: str(path) for name, path in data.items()},
+            edges={key if isinstance(key, str) else ",".join(key): str(path) for key, path in edges.items()},
+        )
+        changes = {"tables": tables, "source": next(iter(tables.nodes.values()), section.source)}
+        return self.recipe.model_copy(update={"data": section.model_copy(update=changes)})
+
     def _rows(
         self,
         data: Input,
-        edges: str | Path | None,
+        edges: Edges,
         smiles_column: str | None,
         id_column: str | None,
         delimiter: str | None,
@@ -306,6 +323,12 @@ class Predictor:
             progress=progress,
         )
 
+    def embedding(self, batch: GraphBatch) -> Tensor:
+        """The features before the head of a batch; those of the type that is predicted where there are types."""
+        if isinstance(self.network, HeteroDeeperGCN):
+            return self.network.embed(batch)[self.network.target]
+        return self.network.embed(batch)
+
     def _run(self, dataset: Dataset, forward: Callable[..., Tensor]) -> Tensor:
         section = self.recipe.evaluation
         changes = {
@@ -318,3 +341,12 @@ class Predictor:
     def output_names(self) -> tuple[str, ...]:
         """The names of the targets, classes or labels; their numbers where they have none."""
         return output_names(self.info)
+
+
+def _untyped(
+    data: str | Path | Sequence[Any] | Mapping[str, str | Path], edges: Edges
+) -> tuple[str | Path | Sequence[Any], str | Path | None]:
+    """The input of a network for links, which has no types."""
+    if isinstance(data, Mapping) or isinstance(edges, Mapping):
+        raise InputError("tables by type cannot be predicted: the network was trained on links")
+    return data, edges

@@ -24,6 +24,7 @@ Network = Literal[
     "JK-Net",
     "APPNP",
     "GCNII",
+    "HeteroDeeperGCN",
 ]
 Aggregator = Literal["softmax", "power_mean", "sum", "mean", "max", "min"]
 EdgeEncoding = Literal["auto", "none", "shared", "layer", "shared+layer"]
@@ -65,6 +66,29 @@ class TaskInputs(Section):
         return Task(self.level, self.kind, self.outputs, self.metric)
 
 
+class TypedEdgeInputs(Section):
+    """A type of edges, and the width of its features; None where there are none."""
+
+    source: str
+    relation: str
+    target: str
+    width: Size | None = None
+
+
+class TypedInputs(Section):
+    """The types of a graph.
+
+    Attributes:
+        target: the type of nodes that is predicted.
+        nodes: the width of the features of every type of nodes.
+        edges: the types of edges.
+    """
+
+    target: str
+    nodes: Annotated[dict[str, Size], Field(max_length=1024)]
+    edges: Annotated[tuple[TypedEdgeInputs, ...], Field(max_length=1024)]
+
+
 class Inputs(Section):
     """What a network is built for: the features that reach it, after the transforms, and the task.
 
@@ -72,11 +96,25 @@ class Inputs(Section):
         nodes: the width of the node features, or the sizes of their categories.
         edges: the same of the edge features; None where there are none.
         task: what is predicted.
+        typed: the types of a graph that has some; ``nodes`` is then the width of the type that is predicted.
     """
 
     nodes: Width
     edges: Width | None = None
     task: TaskInputs
+    typed: TypedInputs | None = None
+
+
+class TypedTables(Section):
+    """The tables of a graph with types of nodes and edges.
+
+    Attributes:
+        nodes: the table of every type of nodes.
+        edges: the table of every type of edges, by ``source type,relation,target type``.
+    """
+
+    nodes: dict[str, str]
+    edges: dict[str, str]
 
 
 class DataSection(Section):
@@ -87,6 +125,7 @@ class DataSection(Section):
         reader: ``links`` where ``source`` is a table of links.
         nodes: the table of nodes, where ``source`` is a table of links.
         edges: the table of edges, where ``source`` is a table of nodes or of links.
+        tables: tables of several types; ``source`` is then one of those of nodes.
         options: further options of the dataset's reader.
         transforms: transforms of the graph and its features, in order: names, or mappings with a name and options.
         inputs: the features and the task after the transforms, to count parameters without the data.
@@ -96,9 +135,16 @@ class DataSection(Section):
     reader: Literal["links"] | None = None
     nodes: str | None = None
     edges: str | None = None
+    tables: TypedTables | None = None
     options: dict[str, Any] = Field(default_factory=dict)
     transforms: tuple[str | dict[str, Any], ...] = ()
     inputs: Inputs | None = None
+
+    @model_validator(mode="after")
+    def _one_kind_of_tables(self) -> "DataSection":
+        if self.tables is not None and (self.edges is not None or self.source not in self.tables.nodes.values()):
+            raise ValueError("expected source to be one of tables.nodes, and no edges beside tables")
+        return self
 
 
 class NetworkSection(Section):

@@ -3,11 +3,13 @@
 The front matter is in the format of the Hugging Face Hub (``library_name``, ``tags``, ``model-index``).
 """
 
+import shlex
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from deepergcn.data.provenance import AnyProvenance, TableProvenance, TypedTableProvenance
 from deepergcn.data.storage.files import write_bytes, write_text
 from deepergcn.errors import InputError
 from deepergcn.recipes.load import dump_recipe
@@ -102,6 +104,7 @@ def _body(run: Run, summary: Summary, licence: str | None, intended_use: str | N
         )
     )
     use = intended_use or "Not stated by its author."
+    arguments, options = _inputs(info.provenance)
     return f"""# {run.recipe.name}
 
 {run.recipe.summary}
@@ -122,10 +125,10 @@ The epoch was chosen by the validation score; scores are of one seed.
 import deepergcn
 
 model = deepergcn.load("path/to/this/folder")
-model.predict("input.csv").columns()
+model.predict({arguments}).columns()
 ```
 
-`deepergcn predict FOLDER input.csv --output predictions.csv` does the same on the command line.
+`deepergcn predict FOLDER {options} --output predictions.csv` does the same on the command line.
 
 **Intended use.** {use}
 
@@ -137,3 +140,16 @@ evaluated. {_calibrated(run)}
 ```yaml
 {dump_recipe(run.recipe)}```
 """
+
+
+def _inputs(provenance: AnyProvenance | None) -> tuple[str, str]:
+    """What the network takes, as arguments in Python and on the command line."""
+    if isinstance(provenance, TypedTableProvenance):
+        nodes = {name: f"nodes-{i}.csv" for i, name in enumerate(provenance.nodes, 1)}
+        edges = {f"{e.source},{e.relation},{e.target}": f"edges-{i}.csv" for i, e in enumerate(provenance.edges, 1)}
+        options = [f"--nodes {shlex.quote(f'{name}={file}')}" for name, file in nodes.items()]
+        options += [f"--edges {shlex.quote(f'{name}={file}')}" for name, file in edges.items()]
+        return f"{nodes!r}, {edges!r}", " ".join(options)
+    if isinstance(provenance, TableProvenance):
+        return '"nodes.csv", "edges.csv"', "nodes.csv --edges edges.csv"
+    return '"input.csv"', "input.csv"

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from deepergcn.errors import InputError
 from deepergcn.nn.networks.authors import embedding_sizes, from_authors
+from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.nn.networks.paper import num_parameters
 from deepergcn.recipes.load import load_recipe
 from deepergcn.recipes.schema import Inputs
@@ -48,6 +49,8 @@ def convert(
     inputs = _inputs(chosen.data.inputs, tensors)
     with torch.random.fork_rng(devices=[]):
         model = build_model(chosen, inputs)
+    if not isinstance(model, GraphNetwork):
+        raise InputError(f"recipe {chosen.name}: the authors have no network for typed tables")
     try:
         model.load_state_dict(from_authors(tensors, model))
     except InputError as error:

@@ -1,12 +1,14 @@
 """Load and transform the dataset of a recipe."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.registry import SOURCES, load_described
+from deepergcn.data.registry import SOURCES, load_described, load_described_types
 from deepergcn.data.transforms import apply_transforms
+from deepergcn.data.typed import TypedDataset
 from deepergcn.errors import InputError
-from deepergcn.recipes.schema import DataSection, Recipe
+from deepergcn.recipes.schema import DataSection, Recipe, TypedTables
 from deepergcn.runs.data_report import DataReport
 from deepergcn.user_cache import expand, real_path
 
@@ -41,6 +43,8 @@ def read_data(section: DataSection) -> LoadedData:
 def transformed(dataset: Dataset, recipe: Recipe) -> Dataset:
     """Apply the transforms of the recipe, and drop the edge features if its network takes none."""
     dataset = apply_transforms(dataset, recipe.data.transforms)
+    if isinstance(dataset, TypedDataset):
+        return dataset.without_edge_features() if recipe.model.edge_encoder == "none" else dataset
     if recipe.model.edge_encoder == "none" and dataset.edge_attr is not None:
         return dataset.replace(edge_attr=None, edge_categories=None)
     return dataset
@@ -48,20 +52,33 @@ def transformed(dataset: Dataset, recipe: Recipe) -> Dataset:
 
 def absolute(section: DataSection) -> DataSection:
     """The section with absolute paths, so that a run can be resumed and evaluated from any folder."""
-    changes = {}
-    if section.source not in SOURCES:
-        changes["source"] = str(real_path(section.source))
+    changes: dict[str, Any] = {}
+    if section.source not in SOURCES or section.tables is not None:
+        changes["source"] = _absolute(section.source)
     for name in ("nodes", "edges"):
         if (table := getattr(section, name)) is not None:
-            changes[name] = str(real_path(table))
+            changes[name] = _absolute(table)
+    if section.tables is not None:
+        nodes, edges = section.tables.nodes, section.tables.edges
+        changes["tables"] = TypedTables(
+            nodes={name: _absolute(path) for name, path in nodes.items()},
+            edges={name: _absolute(path) for name, path in edges.items()},
+        )
     return section.model_copy(update=changes)
 
 
+def _absolute(path: str) -> str:
+    return str(real_path(path))
+
+
 def _same_files(one: DataSection, other: DataSection) -> bool:
-    return all(getattr(one, name) == getattr(other, name) for name in ("source", "reader", "nodes", "edges", "options"))
+    names = ("source", "reader", "nodes", "edges", "tables", "options")
+    return all(getattr(one, name) == getattr(other, name) for name in names)
 
 
 def _read(section: DataSection) -> Dataset:
+    if section.tables is not None:
+        return load_described_types(section.tables.nodes, section.tables.edges, section.options)
     if section.source not in SOURCES and not expand(section.source).exists():
         raise InputError(
             f"{section.source}: is neither the name of a dataset ({', '.join(SOURCES)}) nor a file or folder"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
-from deepergcn.nn.networks.graph_network import GraphNetwork
+from deepergcn.runs.network import AnyNetwork
 from deepergcn.runs.run import DYNAMIC_COLUMNS, METRIC_COLUMNS, Row, read_rows
 from deepergcn.runs.state import Scores
 
@@ -25,7 +25,7 @@ class RunLog:
         self.dynamics = _kept(folder / "dynamics.csv", DYNAMIC_COLUMNS, epoch)
 
     def write(
-        self, epoch: int, train_loss: float, scores: Scores | None, rate: float, seconds: float, model: GraphNetwork
+        self, epoch: int, train_loss: float, scores: Scores | None, rate: float, seconds: float, model: AnyNetwork
     ) -> tuple[Row, list[Row]]:
         """Add an epoch; returns its row of ``metrics.csv`` and its rows of ``dynamics.csv``."""
         row: Row = {

@@ -14,11 +14,10 @@ from torch import Tensor
 from deepergcn.data.storage.files import write_tensors
 from deepergcn.data.storage.source_files import check_file
 from deepergcn.errors import InputError
-from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.recipes.load import dump_recipe, read_recipe
 from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.calibration import Calibration
-from deepergcn.runs.network import build_model
+from deepergcn.runs.network import AnyNetwork, build_model
 from deepergcn.runs.older import as_read
 from deepergcn.runs.run import FORMAT, FORMATS, RunInfo, parse_json
 
@@ -30,7 +29,7 @@ ENTRY = "deepergcn"
 class TrainedModel:
     """A network with its weights, recipe and record."""
 
-    model: GraphNetwork
+    model: AnyNetwork
     recipe: Recipe
     info: RunInfo
     epoch: int

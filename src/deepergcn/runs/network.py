@@ -8,14 +8,20 @@ from torch import Tensor, nn
 
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.task import Task
+from deepergcn.data.typed import TypedDataset
 from deepergcn.errors import InputError
 from deepergcn.nn.encoders.nodes import SpeciesNodeEncoder
 from deepergcn.nn.links import LinkPredictor
 from deepergcn.nn.networks.deeper_gcn import DeeperGCN
 from deepergcn.nn.networks.graph_network import GraphNetwork
+from deepergcn.nn.networks.hetero import HeteroDeeperGCN
 from deepergcn.nn.networks.paper import num_parameters
 from deepergcn.nn.networks.registry import network_class
 from deepergcn.recipes.schema import Inputs, LinksSection, ModelSection, Recipe, TaskInputs, Width
+from deepergcn.runs.typed_network import NETWORK, build_typed_model, typed_inputs
+
+AnyNetwork = GraphNetwork | HeteroDeeperGCN
+"""The network of a recipe."""
 
 _COUNTED_DEPTH = 4  # layers that are made to count the parameters of any depth
 
@@ -56,23 +62,29 @@ def dataset_inputs(dataset: Dataset) -> Inputs:
         nodes=dataset.x_categories or dataset.x.shape[1],
         edges=edges,
         task=TaskInputs(level=task.level, kind=task.kind, outputs=task.outputs, metric=task.metric),
+        typed=typed_inputs(dataset) if isinstance(dataset, TypedDataset) else None,
     )
 
 
-def build_model(recipe: Recipe, inputs: Inputs) -> GraphNetwork:
+def build_model(recipe: Recipe, inputs: Inputs) -> AnyNetwork:
     """Build the network of a recipe for these inputs, with weights drawn from torch's generator."""
     model = recipe.model
     options = model.options()
     options["norm"] = None if model.norm == "none" else model.norm
-    options["level"] = inputs.task.level
-    options |= _edge_encoders(model, inputs.edges)
-    network = network_class(model.network)
+    if (model.network == NETWORK) != (inputs.typed is not None):
+        expected = "another, since the graph has no types" if inputs.typed is None else f"{NETWORK} for typed tables"
+        raise InputError(f"recipe {recipe.name}: model.network is {model.network}; expected {expected}")
+    network = HeteroDeeperGCN if inputs.typed is not None else network_class(model.network)
+    if inputs.typed is None:
+        options |= {"level": inputs.task.level, **_edge_encoders(model, inputs.edges)}
     known = _option_names(network)
     for name in options:
         if name not in known:
             raise InputError(f"recipe {recipe.name}: model: {model.network} has no option {name}")
     try:
-        return network(
+        if inputs.typed is not None:
+            return build_typed_model(recipe, inputs.typed, _head(recipe, inputs.task.task()), options)
+        return network_class(model.network)(
             _node_encoder(model, inputs.nodes),
             _head(recipe, inputs.task.task()),
             hidden_channels=model.hidden_channels,
@@ -83,7 +95,7 @@ def build_model(recipe: Recipe, inputs: Inputs) -> GraphNetwork:
         raise InputError(f"recipe {recipe.name}: model: {error}") from error
 
 
-def _option_names(network: type[GraphNetwork]) -> set[str]:
+def _option_names(network: type[AnyNetwork]) -> set[str]:
     """The options of a network: of its own signature, and of the typed dictionary it passes on."""
     known: set[str] = set()
     for parameter in inspect.signature(network.__init__).parameters.values():

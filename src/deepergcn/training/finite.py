@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from deepergcn.errors import InputError
-from deepergcn.nn.networks.graph_network import GraphNetwork
+from deepergcn.runs.network import AnyNetwork
 
 
 @contextmanager
@@ -20,7 +20,7 @@ def explained(model: nn.Module, place: str) -> Iterator[None]:
         raise InputError(f"{place}: {_parameter_not_finite(model) or error}") from error
 
 
-def check_finite(model: GraphNetwork, data: Data, loss: Tensor, place: str) -> None:
+def check_finite(model: AnyNetwork, data: Data, loss: Tensor, place: str) -> None:
     """Stop before a loss that is not finite reaches the weights, and say where it comes from."""
     if bool(loss.isfinite()):
         return
@@ -39,7 +39,7 @@ def check_gradient(model: nn.Module, norm: Tensor, place: str) -> None:
     raise InputError(f"{place}: the norm of the gradient is not finite; try optimizer.clip")
 
 
-def _first_not_finite(model: GraphNetwork, data: Data) -> str:
+def _first_not_finite(model: AnyNetwork, data: Data) -> str:
     if reason := _parameter_not_finite(model):
         return reason
     found: list[str] = []

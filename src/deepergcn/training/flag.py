@@ -7,12 +7,11 @@ import torch
 from torch import Tensor, nn
 
 from deepergcn.errors import InputError
-from deepergcn.nn.networks.graph_network import GraphNetwork
+from deepergcn.nn.networks.hetero import HeteroDeeperGCN
+from deepergcn.runs.network import AnyNetwork
 
 
-def flag_step(
-    model: GraphNetwork, num_nodes: int, ascents: int, step: float, descend: Callable[[int], Tensor]
-) -> Tensor:
+def flag_step(model: AnyNetwork, num_nodes: int, ascents: int, step: float, descend: Callable[[int], Tensor]) -> Tensor:
     r"""Gradients of the weights, averaged over perturbations that make the loss larger and larger.
 
     The embeddings h of the nodes become h + d, with d drawn from U(-step, step) and then moved ``ascents - 1`` times by
@@ -29,6 +28,8 @@ def flag_step(
     Returns:
         The loss of the last, strongest perturbation.
     """
+    if isinstance(model, HeteroDeeperGCN):
+        raise InputError("training.flag_ascents: expected 0, since every type of nodes has an encoder of its own")
     encoder = model.node_encoder
     if encoder is None:
         raise InputError("training.flag_ascents: expected 0, since the network has no node encoder to perturb")

@@ -12,11 +12,10 @@ from deepergcn.data.batching.batch import GraphBatch
 from deepergcn.data.batching.drop_edge import drop_edges
 from deepergcn.data.dataset import Dataset
 from deepergcn.errors import InputError
-from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.runs.callbacks import Callback
 from deepergcn.runs.log import RunLog
 from deepergcn.runs.model_file import TrainedModel, save_model
-from deepergcn.runs.network import Rescale
+from deepergcn.runs.network import AnyNetwork, Rescale
 from deepergcn.runs.run import Run, Summary
 from deepergcn.runs.state import Progress, Scores, resume_state, save_state
 from deepergcn.training.average import weight_average
@@ -45,7 +44,7 @@ class Loop:
     """
 
     def __init__(
-        self, fabric: Fabric, run: Run, dataset: Dataset, model: GraphNetwork, callback: Callback, signals: Signals
+        self, fabric: Fabric, run: Run, dataset: Dataset, model: AnyNetwork, callback: Callback, signals: Signals
     ) -> None:
         self.fabric, self.run, self.dataset, self.model = fabric, run, dataset, model
         self.callback, self.signals = callback, signals
@@ -161,12 +160,12 @@ class Loop:
         return flag_step(self.model, data.num_nodes, ascents, self.recipe.training.flag_step, descend)
 
     @property
-    def evaluated(self) -> GraphNetwork:
+    def evaluated(self) -> AnyNetwork:
         """The network that is evaluated and saved: with the average of the weights, where there is one."""
         if self.average is None:
             return self.model
         averaged = self.average.module
-        assert isinstance(averaged, GraphNetwork)
+        assert isinstance(averaged, AnyNetwork)
         return averaged
 
     def _learning_rate(self, epoch: int, step: int) -> float:

@@ -11,6 +11,7 @@ from deepergcn.data.dataset import Dataset
 from deepergcn.data.registry import SOURCES
 from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
+from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.recipes.load import load_recipe
 from deepergcn.report.plots import write_plots
 from deepergcn.report.tensorboard import TensorBoard
@@ -155,7 +156,7 @@ def _work(
             dataset = load_data(run.recipe) if dataset is None else dataset
             seed_torch(run.info.seed, "weights")
             model = build_model(run.recipe, run.info.inputs)
-            if segments:
+            if segments and isinstance(model, GraphNetwork):
                 model.recompute_segments(segments)
             if fabric.world_size > 1:
                 synchronize(model)

@@ -73,7 +73,7 @@ def test_evaluation_of_the_whole_graph_has_the_values_of_the_network(small: tupl
 
 def test_evaluation_keeps_no_layer_longer_than_the_next(small: tuple[Recipe, Dataset]) -> None:
     recipe, dataset = small
-    model = build_model(recipe, dataset_inputs(dataset)).eval()
+    model: Any = build_model(recipe, dataset_inputs(dataset)).eval()
     outputs: list[weakref.ref[Tensor]] = []
     alive: list[int] = []
 

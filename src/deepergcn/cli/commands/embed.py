@@ -19,11 +19,13 @@ from deepergcn.cli.options import (
     unseen_choice,
 )
 from deepergcn.cli.terminal import say
+from deepergcn.cli.typed_tables import required_tables
 
 
 def embed(
     run: RunArgument,
-    data: InputArgument,
+    data: InputArgument = None,
+    *,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, .npz or .parquet.")],
     nodes: NodesOption = None,
     edges: EdgesOption = None,
@@ -39,18 +41,19 @@ def embed(
     from deepergcn.inference.predictor import load
 
     check_ending(output, EMBEDDING_NAMES)
+    given, its_edges, its_nodes = required_tables(data, nodes, edges)
     model = load(run)
     with molecule_bar() as progress:
         embeddings = model.embed(
-            data,
-            edges,
+            given,
+            its_edges,
             smiles_column=smiles_column,
             id_column=id_column,
             delimiter=delimiter,
             unseen=unseen_choice(unseen),
             skipped_file=skipped,
             progress=progress,
-            nodes=nodes,
+            nodes=its_nodes,
         )
     embeddings.write(output)
     rows, channels = embeddings.values.shape

@@ -8,6 +8,7 @@ import typer
 
 from deepergcn.cli.options import EdgesOption, NodesOption, RunArgument, UnseenOption, unseen_choice
 from deepergcn.cli.terminal import say
+from deepergcn.cli.typed_tables import input_tables
 from deepergcn.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,18 +38,20 @@ def evaluate(
     from deepergcn.inference.predictor import load
     from deepergcn.training.own_data import Choices
 
+    given, edge_tables, its_nodes = input_tables(data, nodes, edges)
     model = load(run)
     metrics = Choices(metrics=metric).metric_names(model.task.kind, model.task.level)[0] if metric else ()
-    if data is not None and model.info.provenance is not None and not model.is_trained_on(data, edges):
+    plain = None if isinstance(edge_tables, dict) else edge_tables
+    if data is not None and model.info.provenance is not None and not model.is_trained_on(data, plain):
         if split:
             raise InputError("--split: the file is not that of training, and has no parts")
         with molecule_bar() as progress:
             rows, scores = model.evaluate_file(
-                data, edges, metrics=metrics, unseen=unseen_choice(unseen), progress=progress
+                data, plain, metrics=metrics, unseen=unseen_choice(unseen), progress=progress
             )
         found, names = {"all": scores}, {"all": f"{Path(data).name} ({rows} rows with a label)"}
     else:
-        found = model.evaluate_all(split or PARTS, data, edges, metrics, nodes)
+        found = model.evaluate_all(split or PARTS, given, edge_tables, metrics, its_nodes)
         names = {part: part for part in found}
     if as_json:
         import json

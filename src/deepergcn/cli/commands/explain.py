@@ -5,16 +5,26 @@ from typing import Annotated
 
 import typer
 
-from deepergcn.cli.options import EdgesOption, IdColumnOption, InputArgument, RunArgument, SmilesColumnOption
+from deepergcn.cli.options import (
+    EdgesOption,
+    IdColumnOption,
+    InputArgument,
+    NodesOption,
+    RunArgument,
+    SmilesColumnOption,
+)
 from deepergcn.cli.terminal import say
+from deepergcn.cli.typed_tables import required_tables
 
 
 def explain(
     run: RunArgument,
-    data: InputArgument,
+    data: InputArgument = None,
+    *,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="CSV file of contributions; a page of the same name is written too.")
     ],
+    nodes: NodesOption = None,
     edges: EdgesOption = None,
     of: Annotated[
         str | None,
@@ -37,10 +47,11 @@ def explain(
     from deepergcn.inference.predictor import load
 
     check_ending(output, (".csv",))
+    given, its_edges, _ = required_tables(data, nodes, edges)
     found = explain_rows(
         load(run),
-        data,
-        edges,
+        given,
+        its_edges,
         output=of,
         items=items or (),
         smiles_column=smiles_column,
@@ -50,7 +61,7 @@ def explain(
     )
     write_contributions(output, found)
     page = output.with_suffix(".html")
-    write_page(page, found, f"{run}: {data}")
+    write_page(page, found, f"{run}: {given}")
     outside = sum(bool(one.outside) for one in found)
     say(f"{output}: {len(found)} rows explained" + (f", {outside} outside the training domain" if outside else ""))
     say(f"page {page}")

@@ -18,6 +18,7 @@ from deepergcn.cli.options import (
     unseen_choice,
 )
 from deepergcn.cli.terminal import say
+from deepergcn.cli.typed_tables import required_tables
 from deepergcn.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ _MOST_NAMED_ROWS = 10
 
 def predict(
     run: RunArgument,
-    data: InputArgument,
+    data: InputArgument = None,
+    *,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, .csv or .parquet.")],
     nodes: NodesOption = None,
     edges: EdgesOption = None,
@@ -52,18 +54,19 @@ def predict(
 
     if check_ending(output, PREDICTION_NAMES) != ".csv" and spreadsheet:
         raise InputError(f"--spreadsheet: {output} is no CSV file; expected a name that ends in .csv")
+    given, its_edges, its_nodes = required_tables(data, nodes, edges)
     model = load(run)
     with molecule_bar() as progress:
         predictions = model.predict(
-            data,
-            edges,
+            given,
+            its_edges,
             smiles_column=smiles_column,
             id_column=id_column,
             delimiter=delimiter,
             unseen=unseen_choice(unseen),
             skipped_file=skipped,
             progress=progress,
-            nodes=nodes,
+            nodes=its_nodes,
         )
     predictions.write(output, spreadsheet=spreadsheet, inputs=inputs)
     say(f"{output}: {len(predictions)} rows{left_empty(predictions.skipped)}")

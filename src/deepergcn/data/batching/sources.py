@@ -10,7 +10,9 @@ from deepergcn.data.batching.loader import GraphLoader
 from deepergcn.data.batching.partitions import ClusterPartitions, Partitions, RandomPartitions, WholeGraph
 from deepergcn.data.batching.saint import WalkSubgraphs
 from deepergcn.data.batching.source import BatchSource
+from deepergcn.data.batching.typed_graph import TypedGraph
 from deepergcn.data.dataset import Dataset
+from deepergcn.data.typed import TypedDataset
 from deepergcn.errors import InputError
 
 Partitioning = Literal["random", "metis", "saint"]
@@ -50,6 +52,10 @@ def batch_source(
         rank: The number of this process.
         world_size: The number of processes.
     """
+    if isinstance(dataset, TypedDataset):
+        if partitions > 1:
+            raise InputError(f"partitions is {partitions}; a graph with types of nodes and edges is not cut into parts")
+        return TypedGraph(dataset)
     if dataset.task.level == "graph":
         return GraphLoader(
             dataset, graphs, batch_size=batch_size, shuffle=shuffle, seed=seed, rank=rank, world_size=world_size

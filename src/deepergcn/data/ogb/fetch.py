@@ -80,7 +80,7 @@ def _recorded(record: Path) -> dict[str, str]:
 
 
 def _record(known: Known, folder: Path, root: Path) -> None:
-    """Record the digests of the first download if none are published."""
+    """AnyProvenance the digests of the first download if none are published."""
     place = _record_place(known, root)
     if known.digests or place.is_file():
         return

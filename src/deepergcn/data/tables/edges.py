@@ -33,18 +33,18 @@ def node_ids(nodes: Columns, column: str) -> Any:
 def edge_ends(edges: Columns, ids: Any, source: str, target: str, node_file: Path) -> npt.NDArray[np.int64]:
     """The node numbers [2, E] of the two ends of every edge."""
     edges.require([source, target], "edges")
-    numbers = []
-    for column in (source, target):
-        names = edges.text(column)
-        found = pc.index_in(names, ids).fill_null(-1).to_numpy(zero_copy_only=False)
-        if (found < 0).any():
-            row = int((found < 0).argmax())
-            name = names[row].as_py() or ""
-            raise InputError(
-                f"{edges.path}: row {row + 1}: {column} {quote(name)} is not the id of a node in {node_file}"
-            )
-        numbers.append(found)
-    return np.stack(numbers).astype(np.int64)
+    return np.stack([end_numbers(edges, column, ids, node_file) for column in (source, target)])
+
+
+def end_numbers(edges: Columns, column: str, ids: Any, node_file: Path) -> npt.NDArray[np.int64]:
+    """The node numbers of one end of every edge."""
+    names = edges.text(column)
+    found: npt.NDArray[np.int32] = pc.index_in(names, ids).fill_null(-1).to_numpy(zero_copy_only=False)
+    if (found < 0).any():
+        row = int((found < 0).argmax())
+        name = names[row].as_py() or ""
+        raise InputError(f"{edges.path}: row {row + 1}: {column} {quote(name)} is not the id of a node in {node_file}")
+    return found.astype(np.int64)
 
 
 def distinct_edges(ends: npt.NDArray[np.int64], edge_attr: Tensor | None) -> npt.NDArray[np.int64]:

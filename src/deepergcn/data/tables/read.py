@@ -94,7 +94,7 @@ def read_tables(
     labels, numbers, categories = _names(label), _names(numeric), _names(categorical)
 
     def build() -> Dataset:
-        node_table = _with_rows(nodes if isinstance(nodes, Columns) else read_columns(node_file, delimiter))
+        node_table = with_rows(nodes if isinstance(nodes, Columns) else read_columns(node_file, delimiter))
         edge_table = edges if isinstance(edges, Columns) else read_columns(edge_file, delimiter)
         label_schema = infer_labels(node_table, labels, kind, positive=positive, missing=missing)
         y = read_labels(node_table, label_schema)
@@ -159,7 +159,7 @@ def read_tables_to_predict(
     node_file, edge_file = table_files(
         nodes.path if isinstance(nodes, Columns) else nodes, edges.path if isinstance(edges, Columns) else edges
     )
-    node_table = _with_rows(nodes if isinstance(nodes, Columns) else read_columns(node_file, provenance.delimiter))
+    node_table = with_rows(nodes if isinstance(nodes, Columns) else read_columns(node_file, provenance.delimiter))
     edge_table = edges if isinstance(edges, Columns) else read_columns(edge_file, provenance.delimiter)
     ids = node_ids(node_table, provenance.id_column)
     ends = edge_ends(edge_table, ids, provenance.source_column, provenance.target_column, node_file)
@@ -237,7 +237,8 @@ def _in_folder(folder: Path, stem: str) -> Path:
     return found[0]
 
 
-def _with_rows(table: Columns) -> Columns:
+def with_rows(table: Columns) -> Columns:
+    """The table, if it has rows."""
     if not len(table):
         raise InputError(f"{table.path}: the table has no rows")
     return table

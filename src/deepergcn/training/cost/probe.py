@@ -15,9 +15,8 @@ from torch import Tensor
 from deepergcn.data.batching.batch import GraphBatch
 from deepergcn.data.dataset import PARTS, Dataset
 from deepergcn.data.storage.memory import PeakMemory, give_back, resident_memory
-from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.recipes.schema import Recipe
-from deepergcn.runs.network import build_model, dataset_inputs
+from deepergcn.runs.network import AnyNetwork, build_model, dataset_inputs
 from deepergcn.runs.state import Progress, save_state
 from deepergcn.training.evaluation import Evaluation
 from deepergcn.training.losses import make_loss
@@ -147,7 +146,7 @@ class Probe:
             forward_rise=forward_rise,
         )
 
-    def _evaluate(self, model: GraphNetwork, passes: int) -> tuple[float, int | None]:
+    def _evaluate(self, model: AnyNetwork, passes: int) -> tuple[float, int | None]:
         """The seconds of the evaluation of a batch, and the rise of the memory in it."""
         if self.seen is None:
             return 0.0, 0
@@ -164,7 +163,7 @@ class Probe:
             spent.extend(_timed(forward)[0] for _ in range(passes))
         return min(spent), peak.rise
 
-    def _model(self, layers: int) -> GraphNetwork:
+    def _model(self, layers: int) -> AnyNetwork:
         section = self.recipe.model.model_copy(update={"num_layers": layers})
         return build_model(self.recipe.model_copy(update={"model": section}), self.inputs)
 
@@ -180,7 +179,7 @@ def _timed(function: Callable[[], T]) -> tuple[float, T]:
 
 
 @contextmanager
-def _saved_bytes(model: GraphNetwork, batches: list[GraphBatch]) -> Iterator[dict[int, int]]:
+def _saved_bytes(model: AnyNetwork, batches: list[GraphBatch]) -> Iterator[dict[int, int]]:
     """The bytes of every storage that autograd saves for backward, but for those of the weights and the batches."""
     known = {t.untyped_storage().data_ptr() for t in (*model.parameters(), *model.buffers())}
     for batch in batches:

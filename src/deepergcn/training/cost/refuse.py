@@ -3,6 +3,7 @@
 import torch
 
 from deepergcn.data.dataset import Dataset
+from deepergcn.data.typed import TypedDataset
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.callbacks import Callback
@@ -14,6 +15,8 @@ def foresee(recipe: Recipe, dataset: Dataset, processes: int, callback: Callback
 
     A run that ends within seconds is not probed. An error says what to change where the memory does not suffice.
     """
+    if recipe.training.memory is not None and isinstance(dataset, TypedDataset):
+        raise InputError("training.memory: a network for typed tables recomputes no layers; expected none")
     if torch.cuda.is_available():
         if recipe.training.memory is not None:
             raise InputError("training.memory: is measured on a CPU; expected model.checkpoint=true on a GPU")

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.storage.memory import available_memory
+from deepergcn.data.typed import TypedDataset
 from deepergcn.recipes.schema import Recipe
 
 _log = logging.getLogger(__name__)
@@ -47,6 +48,9 @@ def memory_text(size: float) -> str:
 
 def whole_graph(dataset: Dataset) -> Batch:
     """The size of all graphs of a dataset together."""
+    if isinstance(dataset, TypedDataset):
+        edges = sum(typed.edge_index.shape[1] for typed in dataset.edges.values())
+        return Batch(sum(map(len, dataset.features.values())), edges)
     return Batch(dataset.num_nodes, dataset.num_edges * (2 if dataset.symmetric else 1))
 
 
@@ -71,7 +75,7 @@ def evaluation_partitions(dataset: Dataset, recipe: Recipe) -> tuple[int, int]:
     What the recipe leaves open is the whole graph, and as few parts as fit where the available memory cannot hold it.
     """
     section = recipe.evaluation
-    if dataset.task.level != "node":
+    if dataset.task.level != "node" or isinstance(dataset, TypedDataset):
         return 1, 1
     if section.partitions is not None:
         return section.partitions, (section.draws or 1) if section.partitions > 1 else 1

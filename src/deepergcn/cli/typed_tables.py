@@ -1,0 +1,59 @@
+"""Tables of several types on the command line: ``--nodes TYPE=FILE`` and ``--edges SOURCE,RELATION,TARGET=FILE``."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from deepergcn.errors import InputError, quote
+
+Tables = str | dict[str, str] | None
+"""A file, files by type, or none."""
+
+_FORMS = {"--nodes": "TYPE=FILE", "--edges": "SOURCE,RELATION,TARGET=FILE"}
+
+
+def node_and_edge_tables(nodes: Sequence[str] | None, edges: Sequence[str] | None) -> tuple[Tables, Tables]:
+    """The tables of nodes and of edges, both plain files or both by type."""
+    found = {"--nodes": _tables("--nodes", nodes), "--edges": _tables("--edges", edges)}
+    for flag, other in (("--nodes", "--edges"), ("--edges", "--nodes")):
+        if isinstance(found[flag], dict) and not isinstance(found[other], dict):
+            raise InputError(f"{flag}: names types; expected {other} {_FORMS[other]} with it")
+    return found["--nodes"], found["--edges"]
+
+
+def _tables(flag: str, values: Sequence[str] | None) -> Tables:
+    """One file, or the files by type; a name with an equals sign is a file only where such a file is there."""
+    if not values:
+        return None
+    if len(values) == 1 and ("=" not in values[0] or Path(values[0]).exists()):
+        return values[0]
+    tables: dict[str, str] = {}
+    for value in values:
+        name, equals, path = (part.strip() for part in value.partition("="))
+        if not (name and equals and path):
+            raise InputError(f"{flag}: {quote(value)} is not {_FORMS[flag]}, which each of several tables needs")
+        if name in tables:
+            raise InputError(f"{flag}: the type {name!r} is named twice")
+        tables[name] = path
+    return tables
+
+
+def input_tables(
+    data: str | None, nodes: Sequence[str] | None, edges: Sequence[str] | None
+) -> tuple[Tables, Tables, str | None]:
+    """What a command is to read: a file, folder or name, or tables by type; its edges; and the nodes of links."""
+    given, edge_tables = node_and_edge_tables(nodes, edges)
+    if isinstance(given, dict):
+        if data is not None:
+            raise InputError(f"--nodes: does not go with {quote(data)}; expected one of the two")
+        return given, edge_tables, None
+    return data, edge_tables, given
+
+
+def required_tables(
+    data: str | None, nodes: Sequence[str] | None, edges: Sequence[str] | None
+) -> tuple[str | dict[str, str], Tables, str | None]:
+    """As :func:`input_tables`, where there must be something to read."""
+    given, edge_tables, its_nodes = input_tables(data, nodes, edges)
+    if given is None:
+        raise InputError("expected INPUT, or --nodes TYPE=FILE for each type of nodes")
+    return given, edge_tables, its_nodes

@@ -1,0 +1,103 @@
+"""A user's own tables of nodes and edges of several types."""
+
+import logging
+from collections.abc import Sequence
+from typing import Any, get_args
+
+from deepergcn.data.registry import NOT_DESCRIBED, checked_options
+from deepergcn.data.tables.columns import Columns
+from deepergcn.data.tables.labels import infer_labels
+from deepergcn.data.tables.parts import Split
+from deepergcn.data.tables.type_names import EdgeTables, NodeTables, check_types, edge_key, label_of
+from deepergcn.data.tables.typed import read_table, read_typed_tables
+from deepergcn.recipes.schema import DataSection, TypedTables
+from deepergcn.training.own_data.choices import Choices
+from deepergcn.training.own_data.columns import choose_split, split_columns, usable_features
+from deepergcn.training.own_data.found import OwnData, label_settings, own_data
+
+_log = logging.getLogger(__name__)
+
+
+def own_typed_tables(
+    nodes: NodeTables,
+    edges: EdgeTables,
+    *,
+    label: str | Sequence[str],
+    id_column: str = "id",
+    source_column: str = "source",
+    target_column: str = "target",
+    directed: bool = False,
+    choices: Choices = Choices(),  # noqa: B008 (it is frozen)
+) -> OwnData:
+    """The settings that turn the recipe ``own-typed-tables`` into one for these tables, and the dataset in them.
+
+    As :func:`own_tables`; the graph is not cut into partitions.
+
+    Args:
+        nodes: The table of nodes of every type; see :func:`deepergcn.data.read_typed_tables` for all arguments.
+        edges: The table of edges of every type, by ``"source type,relation,target type"``.
+        label: The column to learn, as ``"type.column"``, or several of one type.
+        id_column: The column of every table of nodes with a name for each node.
+        source_column: The column of every table of edges with the name of the node that each edge leaves.
+        target_column: The column of every table of edges with the name of the node that each edge enters.
+        directed: Whether messages go from source to target only.
+        choices: What is said instead of inferred.
+    """
+    labels = [label] if isinstance(label, str) else list(label)
+    node_files, edge_files = check_types(nodes, edges)
+    target, columns = label_of(labels, tuple(node_files))
+    delimiter = choices.options.get("delimiter", choices.delimiter)
+    node_tables = {name: read_table(table, delimiter) for name, table in node_files.items()}
+    edge_tables = {edge_type: read_table(table, delimiter) for edge_type, table in edge_files.items()}
+    predicted = node_tables[target]
+    positive, missing = tuple(choices.positive), tuple(choices.missing)
+    schema = infer_labels(predicted, columns, choices.kind, positive=positive, missing=missing)
+    split = choose_split(predicted, columns, choices, schema.kind, get_args(Split))
+    by_column = split.options.get("split_column", [])
+    parts = [by_column] if isinstance(by_column, str) else by_column
+    taken = {id_column, *columns, *split_columns(predicted), *parts}
+    features = {
+        name: _features(name, table, taken if name == target else {id_column}) for name, table in node_tables.items()
+    }
+    features |= {
+        edge_key(edge_type): _features(edge_key(edge_type), table, {source_column, target_column})
+        for edge_type, table in edge_tables.items()
+    }
+    options: dict[str, Any] = {
+        "label": labels,
+        "id_column": id_column,
+        "source_column": source_column,
+        "target_column": target_column,
+        "features": features,
+        "standardize": True,
+        "kind": schema.kind,
+        **({"positive": [pair[1] for pair in schema.classes]} if schema.kind in ("binary", "multi-label") else {}),
+        **({"directed": True} if directed else {}),
+    }
+    options |= choices.reader_options() | split.options | dict(choices.options)
+    checked = checked_options("typed tables", read_typed_tables, options, without=NOT_DESCRIBED)
+    dataset = read_typed_tables(node_tables, edge_tables, **checked)
+    found = label_settings(predicted, dataset, choices, "nodes")
+    _log.warning("split: %s", split.source)
+    for name in node_tables:
+        if not features[name]:
+            _log.warning("node type %r has no features: each of its nodes has the number 1", name)
+    reverse = [edge_key(edge_type) for edge_type in dataset.edges if edge_type not in edge_tables]
+    if reverse:
+        _log.warning("messages go back by the edge types %s; --directed leaves them out", ", ".join(reverse))
+    tables = TypedTables(
+        nodes={name: str(table.path.resolve()) for name, table in node_tables.items()},
+        edges={edge_key(edge_type): str(table.path.resolve()) for edge_type, table in edge_tables.items()},
+    )
+    data = DataSection(source=tables.nodes[target], tables=tables, options={**options, "metric": found.metrics[0]})
+    return own_data(data, dataset, found.settings)
+
+
+def _features(name: str, table: Columns, taken: set[str]) -> list[str]:
+    """The columns of a table that are features; those that are not are named, with the reason."""
+    if not len(table):
+        return []
+    used, dropped = usable_features(table, taken)
+    for column in dropped:
+        _log.warning("%s: column %r is left out of the features: %s", name, column.name, column.text)
+    return used
