@@ -181,7 +181,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         {"options": {"metric": "accuracy"}},
         "task metric is 'accuracy'; a task on links has rocauc or ap or hits@20 or hits@50 or hits@100 or mrr",
     ),
-    "not a table": ({"links": "links.txt"}, "links.txt: expected a name that ends in .csv, .csv.gz, .parquet"),
+    "not a table": ({"links": "links.txt"}, "links.txt: expected a name that ends in .csv, .csv.gz, "),
     "two columns of a name": (
         {"header": ("source", "target", "target"), "rows": [("a", "b", "c")]},
         "links.csv: two columns are called 'target'",
