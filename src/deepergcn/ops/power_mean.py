@@ -17,7 +17,7 @@ from deepergcn.ops.operators.aggregation import register
 from deepergcn.ops.operators.cpu import Array, array, chunk_count, edge_arrays, floor_and_eps, run_backward
 from deepergcn.ops.operators.device import has_kernels
 from deepergcn.ops.operators.dispatch import aggregate, is_learned
-from deepergcn.ops.operators.node_path import message_range, on_edge_path, untouched
+from deepergcn.ops.operators.node_path import message_range, on_edge_path, target_shares, untouched
 from deepergcn.ops.plain import SPREAD
 from deepergcn.ops.reference import EPS
 
@@ -114,23 +114,24 @@ def _backward(
     kept: Tensors,
 ) -> Gradients:
     relative, dominant, total, slope, shift = kept
-    dp = (g * slope).sum(dim=0, dtype=torch.float64).to(p.dtype) if learn else torch.zeros_like(p)
-    shares = (g * relative).div_(total)
+    chunks = chunk_count(graph, x.shape[1])
+    shares, dp = target_shares(chunks, 1, g, relative, total, slope)
     if on_edge_path(x, shift):
-        dx, d_edge, _ = run_backward(x, graph, edge, eps, (nonzero_power(p), dominant, shares))
+        rule = (nonzero_power(p), dominant, torch.from_numpy(shares[:, 0]))
+        dx, d_edge, _ = run_backward(x, graph, edge, eps, rule)
         return dx, d_edge, dp
     values = array(x)
     dx = torch.empty_like(x, memory_format=torch.contiguous_format)
     rowptr, target, _ = (array(t) for t in graph[3:])
     on_nodes.backward(
-        chunk_count(graph, x.shape[1]),
+        chunks,
         rowptr,
         target,
         values,
         *floor_and_eps(eps, values),
         array(p.double()),
         array(shift.to(x.dtype)),
-        array(shares),
+        shares,
         array(dx),
     )
     return dx, [], dp

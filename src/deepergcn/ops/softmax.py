@@ -17,7 +17,7 @@ from deepergcn.ops.operators.aggregation import register
 from deepergcn.ops.operators.cpu import Array, array, chunk_count, edge_arrays, floor_and_eps, run_backward
 from deepergcn.ops.operators.device import has_kernels
 from deepergcn.ops.operators.dispatch import aggregate, is_learned
-from deepergcn.ops.operators.node_path import message_range, on_edge_path, untouched
+from deepergcn.ops.operators.node_path import message_range, on_edge_path, target_shares, untouched
 from deepergcn.ops.plain import SPREAD
 from deepergcn.ops.reference import EPS
 
@@ -102,9 +102,6 @@ def _forward(x: Tensor, beta: Tensor, graph: Tensors, edge: Tensors, eps: float 
         chunks,
         rowptr,
         source,
-        values,
-        *bounds,
-        array(shift),
         array(origin),
         powers,
         *(array(t) for t in (out, offset, total, variance)),
@@ -141,8 +138,7 @@ def _backward(
     values = array(x)
     dx = torch.empty_like(x, memory_format=torch.contiguous_format)
     chunks = chunk_count(graph, x.shape[1])
-    shares = np.empty((g.shape[0], 2, g.shape[1]), values.dtype)
-    on_nodes.divide(chunks, array(g), array(offset), array(total), shares)
+    shares, dbeta = target_shares(chunks, 2, g, offset, total, variance)
     rowptr, target, _ = (array(t) for t in graph[3:])
     on_nodes.backward(
         chunks,
@@ -157,9 +153,7 @@ def _backward(
         shares,
         array(dx),
     )
-    if mode != LEARNED:
-        return dx, [], torch.zeros_like(beta)
-    return dx, [], (g * variance).sum(dim=0, dtype=torch.float64).to(beta.dtype)
+    return dx, [], dbeta
 
 
 def _shapes(x: Tensor, beta: Tensor, graph: Tensors, edge: Tensors, eps: float | None, mode: int) -> list[Tensor]:

@@ -12,8 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from deepergcn.ops.kernels.cpu.shares import shares_of
 from deepergcn.ops.kernels.cpu.softmax_nodes import spread
-from deepergcn.ops.operators.cpu import Array
+from deepergcn.ops.operators.cpu import Array, array
 
 
 def message_range(chunks: int, x: Array, floor: Any, eps: Any) -> tuple[Array, Array]:
@@ -32,3 +33,17 @@ def on_edge_path(x: Tensor, shift: Tensor) -> bool:
 def untouched(like: Tensor) -> Tensor:
     """Zeros that nobody reads, which therefore take no memory."""
     return torch.from_numpy(np.zeros(like.shape, np.float64 if like.dtype == torch.float64 else np.float32))
+
+
+def target_shares(
+    chunks: int, rows: int, g: Tensor, factor: Tensor, total: Tensor, slope: Tensor
+) -> tuple[Array, Tensor]:
+    """What backward reads of each target, [targets, rows, channels], and the gradient of beta or p, sum_v g slope.
+
+    Two rows are g / total and that times ``factor``, one row is the latter alone.
+    """
+    values = array(g)
+    shares = np.empty((g.shape[0], rows, g.shape[1]), values.dtype)
+    totals = np.empty((chunks, g.shape[1]))
+    shares_of(chunks, values, array(factor), array(total), array(slope), shares, totals)
+    return shares, torch.from_numpy(totals).sum(dim=0).to(g.dtype)

@@ -20,12 +20,13 @@ import numpy as np
 from numba import prange
 from numba.extending import overload
 
-from deepergcn.ops.kernels.cpu.intrinsics import prefetch_row, sum_rows, working_row
+from deepergcn.ops.kernels.cpu.intrinsics import prefetch_row, sum_rows, working_row, working_rows
 from deepergcn.ops.kernels.cpu.jit import OPTIONS, body, kernel
 from deepergcn.ops.kernels.cpu.maths import log, root_of_exp, weight
 from deepergcn.ops.kernels.cpu.rows import (
     FLUSH,
-    add_edge_gradient,
+    TOGETHER,
+    add_edge_gradients,
     chunk_begin,
     flush,
     load,
@@ -50,12 +51,15 @@ def _backward(chunk, chunks, rowptr, target, place, x, edge, floor, eps, rule, d
     edges = target.shape[0]
     ahead = lookahead(x, edges)
     h = working_row(x, channels)
-    dh = working_row(x, channels)
+    dh = working_rows(x, channels)[:TOGETHER]
     acc = working_row(x, channels)
     sums = sum_rows(x, totals.shape[1], channels)
+    bias = sums[sums.shape[0] - 2]
+    dbeta = sums[sums.shape[0] - 1]
     table_sums = tables[min(chunk, tables.shape[0] - 1)]
     pending = 0
-    for u in range(chunk_begin(rowptr, chunk, chunks), chunk_begin(rowptr, chunk + 1, chunks)):
+    end = chunk_begin(rowptr, chunk + 1, chunks)
+    for u in range(chunk_begin(rowptr, chunk, chunks), end):
         for j in range(channels):
             acc[j] = 0
         for k in range(rowptr[u], rowptr[u + 1]):
@@ -63,14 +67,17 @@ def _backward(chunk, chunks, rowptr, target, place, x, edge, floor, eps, rule, d
                 prefetch_target(rule, target[k + ahead])
                 prefetch_edge(edge, place[k + ahead])
             load(h, x, u, edge, place[k])
-            derivative(rule, target[k], h, floor, eps, dh, acc, sums[sums.shape[0] - 1])
-            add_edge_gradient(dh, edge, place[k], table_sums, sums)
+            derivative(rule, target[k], h, floor, eps, dh[pending % TOGETHER], acc, dbeta)
             pending += 1
+            if pending % TOGETHER == 0:
+                add_edge_gradients(dh, TOGETHER, edge, place, k + 1, table_sums, sums)
             if pending == FLUSH:
                 flush(sums, totals[chunk])
                 pending = 0
         for j in range(channels):
             dx[u, j] = acc[j]
+            bias[j] += acc[j]
+    add_edge_gradients(dh, pending % TOGETHER, edge, place, rowptr[end], table_sums, sums)
     flush(sums, totals[chunk])
 
 

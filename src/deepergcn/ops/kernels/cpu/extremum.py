@@ -3,7 +3,7 @@
 import numpy as np
 from numba import prange
 
-from deepergcn.ops.kernels.cpu.intrinsics import prefetch_row, working_row
+from deepergcn.ops.kernels.cpu.intrinsics import choose, prefetch_row, working_row
 from deepergcn.ops.kernels.cpu.jit import body, kernel
 from deepergcn.ops.kernels.cpu.rows import chunk_begin, load, lookahead, message, prefetch_edge
 
@@ -19,6 +19,7 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, ou
     channels = x.shape[1]
     edges = source.shape[0]
     ahead = lookahead(x, edges)
+    one = x.dtype.type(1)
     m = working_row(x, channels)
     top = working_row(x, channels)
     count = working_row(x, channels)
@@ -33,9 +34,9 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, ou
             load(m, x, source[k], edge, place[k])
             for j in range(channels):
                 z = sign * message(m[j], floor, eps)
-                more = count[j] + 1
-                count[j] = count[j] if z < top[j] else (more if z == top[j] else 1)
-                top[j] = z if (z > top[j] or z != z) else top[j]  # a NaN is taken and stays
+                more = choose(z == top[j], count[j] + one, one)
+                count[j] = choose(z < top[j], count[j], more)
+                top[j] = choose((z > top[j]) | (z != z), z, top[j])  # a NaN is taken and stays
         if rowptr[v] == rowptr[v + 1]:
             for j in range(channels):
                 top[j] = 0

@@ -42,6 +42,32 @@ def fma(typing_context, a, b, c):
 
 
 @intrinsic
+def larger(typing_context, a, b):
+    """The larger of two numbers; either of them, or NaN, where one is NaN."""
+
+    def generate(context, builder, signature, arguments):
+        flags = ("nnan", "nsz")
+        return builder.select(builder.fcmp_ordered(">", *arguments, flags=flags), *arguments, flags=flags)
+
+    return a(a, a), generate
+
+
+@intrinsic
+def choose(typing_context, condition, a, b):
+    """a where the condition holds, else b, plus 0.
+
+    A number that is stored where another was read, or that one again, would become a store under a mask, which some
+    processors execute very slowly. The sum with 0 keeps the compiler from it.
+    """
+
+    def generate(context, builder, signature, arguments):
+        chosen = builder.select(*arguments)
+        return builder.fadd(chosen, ir.Constant(chosen.type, 0.0))
+
+    return a(types.boolean, a, a), generate
+
+
+@intrinsic
 def mixed(typing_context, bits):
     """Wellons' hash ``lowbias32`` of 32 bits, in 32 bits: Numba would compute it in 64, on half the lanes."""
 

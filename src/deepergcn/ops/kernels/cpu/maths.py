@@ -18,6 +18,7 @@ _LOWEST = _F(-87.3)  # exp of it is the smallest normal float32
 _HIGHEST = _F(88)  # exp of it is still a float32
 _SMALLEST = _F(1.17549435e-38)  # normal float32
 _VANISHED = _F(-70)  # exp of it times the smallest message is still a normal number: arithmetic below them is very slow
+_ROUND = _F(1.5 * 2**23)  # added to a number of at most 2^22, it leaves the nearest integer in the last bits
 _LOG2E, _LN2_HIGH, _LN2_LOW = _F(1.44269504088896341), _F(0.693359375), _F(-2.12194440e-4)
 _SERIES = np.array([(k + 1) / math.factorial(k + 2) for k in range(17, -1, -1)])  # of excess
 
@@ -40,6 +41,15 @@ def _power_of_two(k):
     return float_from_bits((np.int32(k) + np.int32(127)) << np.int32(23))
 
 
+@njit(inline="always")
+def _exp_parts(t):
+    """(2^k, q) with exp(t) = 2^k (1 + q), for a float32 t from -87.3 to 88; of no use beyond, NaN for NaN."""
+    rounded = t * _LOG2E + _ROUND
+    k = rounded - _ROUND
+    q = _less_one((t - k * _LN2_HIGH) - k * _LN2_LOW)
+    return float_from_bits((bits_from_float(rounded) << np.int32(23)) + np.int32(127 << 23)), q
+
+
 def exp_pair(t):
     """(exp(t), exp(t) - 1) for t <= 88, the second without cancellation near 0."""
     raise NotImplementedError
@@ -51,10 +61,7 @@ def _exp_pair(t):
         return lambda t: (math.exp(t), math.expm1(t))
 
     def single(t):
-        t = _LOWEST if t < _LOWEST else t
-        k = np.floor(t * _LOG2E + _F(0.5))
-        q = _less_one((t - k * _LN2_HIGH) - k * _LN2_LOW)
-        scale = _power_of_two(k)
+        scale, q = _exp_parts(_LOWEST if t < _LOWEST else t)
         return scale * q + scale, scale * q + (scale - _F(1))
 
     return single
@@ -83,8 +90,8 @@ def _weight(t):
         return lambda t: math.exp(t)
 
     def single(t):
-        w = exp(t)
-        return _F(0) if t < _VANISHED else w
+        scale, q = _exp_parts(t)
+        return _F(0) if t < _VANISHED else scale * q + scale
 
     return single
 

@@ -13,7 +13,7 @@ from numba import prange
 from deepergcn.ops.kernels.cpu.intrinsics import prefetch_row, working_row, working_rows
 from deepergcn.ops.kernels.cpu.jit import body, kernel
 from deepergcn.ops.kernels.cpu.maths import excess, exp_pair, log, log1p, root_of_exp
-from deepergcn.ops.kernels.cpu.rows import chunk_begin, load, load_again, lookahead, message, prefetch_edge
+from deepergcn.ops.kernels.cpu.rows import chunk_begin, load_again, load_dominant, lookahead, prefetch_edge
 
 
 @body
@@ -54,11 +54,7 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, p,
             if k + ahead < edges:
                 prefetch_row(x, source[k + ahead])
                 prefetch_edge(edge, place[k + ahead])
-            load(m, x, source[k], edge, place[k])
-            for j in range(channels):
-                m[j] = message(m[j], floor, eps)
-                z = sign[j] * m[j]
-                top[j] = z if z > top[j] else top[j]
+            load_dominant(m, x, source[k], edge, place[k], floor, eps, sign, top)
         for j in range(channels):
             top[j] = sign[j] * top[j]
         for k in range(begin, end):

@@ -16,10 +16,10 @@ division by p makes this the path of powers that are not small.
 import numpy as np
 from numba import prange
 
-from deepergcn.ops.kernels.cpu.intrinsics import prefetch_pair, prefetch_row, working_row
+from deepergcn.ops.kernels.cpu.intrinsics import prefetch_pair, working_row
 from deepergcn.ops.kernels.cpu.jit import body, kernel
 from deepergcn.ops.kernels.cpu.maths import excess_of, exp_of_double, log_in_double
-from deepergcn.ops.kernels.cpu.rows import chunk_begin, lookahead, message
+from deepergcn.ops.kernels.cpu.rows import FROM_CACHE, chunk_begin, lookahead, message
 
 
 @body
@@ -53,7 +53,10 @@ def _forward(chunk, chunks, rowptr, source, powers, p, shift, out, relative, tot
     one = out.dtype.type(1)
     S = working_row(powers, channels)
     Q = working_row(powers, channels)
-    M = working_row(p, channels)
+    M = working_row(powers, channels)
+    strength = working_row(powers, channels)
+    for j in range(channels):
+        strength[j] = p[j]
     for v in range(chunk_begin(rowptr, chunk, chunks), chunk_begin(rowptr, chunk + 1, chunks)):
         degree = rowptr[v + 1] - rowptr[v]
         if degree == 0:
@@ -77,15 +80,19 @@ def _forward(chunk, chunks, rowptr, source, powers, p, shift, out, relative, tot
         share = one / out.dtype.type(degree)
         for j in range(channels):
             total[v, j] = S[j]
-            M[j] = log_in_double(S[j] * share) / p[j]
-            relative[v, j] = exp_of_double(M[j], share)
+            mean = log_in_double(S[j] * share) / p[j]
+            M[j] = mean
+            relative[v, j] = exp_of_double(mean, share)
             out[v, j] = shift[j] * relative[v, j]
-            S[j] = S[j] * share
+            S[j] = one / (S[j] * share)
         if slope.shape[0]:
+            again = rowptr[v + 1] - ahead if degree > FROM_CACHE else rowptr[v]
             for k in range(rowptr[v], rowptr[v + 1]):
                 u = source[k]
+                if k < again:
+                    prefetch_pair(powers, source[k + ahead])
                 for j in range(channels):
-                    Q[j] += excess_of(out.dtype.type(p[j] * (powers[u, 1, j] - M[j])), powers[u, 0, j] / S[j])
+                    Q[j] += excess_of(strength[j] * (powers[u, 1, j] - M[j]), powers[u, 0, j] * S[j])
             for j in range(channels):
                 slope[v, j] = out[v, j] * (Q[j] * share / (p[j] * p[j]))
 
@@ -98,7 +105,7 @@ def forward(chunks, rowptr, source, powers, p, shift, out, relative, total, slop
 
 @body
 def _backward(chunk, chunks, rowptr, target, x, floor, eps, p, shift, shares, dx):
-    """dx for every source, from shares = g (out / c) / S."""
+    """dx for every source, from shares = g (out / c) / S, [targets, 1, channels]."""
     channels = x.shape[1]
     edges = target.shape[0]
     ahead = lookahead(shares, edges)
@@ -110,9 +117,9 @@ def _backward(chunk, chunks, rowptr, target, x, floor, eps, p, shift, shares, dx
         for k in range(rowptr[u], rowptr[u + 1]):
             v = target[k]
             if k + ahead < edges:
-                prefetch_row(shares, target[k + ahead])
+                prefetch_pair(shares, target[k + ahead])
             for j in range(channels):
-                G[j] += shares[v, j]
+                G[j] += shares[v, 0, j]
         for j in range(channels):
             ratio = message(x[u, j], floor, eps) / shift[j]
             e = exp_of_double(p[j] * log_in_double(ratio), ratio)

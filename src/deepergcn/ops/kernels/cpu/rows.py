@@ -11,10 +11,12 @@ import numpy as np
 from numba import njit
 from numba.extending import overload
 
-from deepergcn.ops.kernels.cpu.intrinsics import fma, prefetch_item, prefetch_row
+from deepergcn.ops.kernels.cpu.intrinsics import fma, larger, prefetch_item, prefetch_row
 
 _AHEAD = 8  # edges between asking memory for a row and using it
 _NEAR = 1 << 21  # numbers that lie near enough in the processor's caches
+FROM_CACHE = 256  # neighbours whose rows are still in the cache after a first pass over them
+TOGETHER = 4  # edges whose gradients are added at once: an affine edge term has as many sums as features
 FLUSH = 64  # edges or vertices whose float32 sums are added into float64 at once
 
 _TABLE, _AFFINE = 2, 3
@@ -115,6 +117,49 @@ def _load(h, x, u, edge, e):
     return none
 
 
+def load_dominant(m, x, u, edge, e, floor, eps, sign, top):
+    """The messages of an edge into ``m``, and the larger of sign m and ``top`` into ``top``."""
+    raise NotImplementedError
+
+
+@njit(inline="always")
+def _load_then_dominant(m, x, u, edge, e, floor, eps, sign, top):
+    load(m, x, u, edge, e)
+    for j in range(m.shape[0]):
+        m[j] = message(m[j], floor, eps)
+        top[j] = larger(sign[j] * m[j], top[j])
+
+
+@overload(load_dominant)
+def _load_dominant(m, x, u, edge, e, floor, eps, sign, top):
+    if len(edge) != _AFFINE:
+        return lambda m, x, u, edge, e, floor, eps, sign, top: _load_then_dominant(
+            m, x, u, edge, e, floor, eps, sign, top
+        )
+
+    def affine(m, x, u, edge, e, floor, eps, sign, top):
+        features, weight, bias = edge
+        if features.shape[1] == 8:
+            a, b, c, d = features[e, 0], features[e, 1], features[e, 2], features[e, 3]
+            p, q, r, t = features[e, 4], features[e, 5], features[e, 6], features[e, 7]
+            for j in range(m.shape[0]):
+                s = fma(a, weight[0, j], x[u, j] + bias[j])
+                s = fma(b, weight[1, j], s)
+                s = fma(c, weight[2, j], s)
+                s = fma(d, weight[3, j], s)
+                s = fma(p, weight[4, j], s)
+                s = fma(q, weight[5, j], s)
+                s = fma(r, weight[6, j], s)
+                s = message(fma(t, weight[7, j], s), floor, eps)
+                m[j] = s
+                z = sign[j] * s
+                top[j] = larger(z, top[j])
+        else:
+            _load_then_dominant(m, x, u, edge, e, floor, eps, sign, top)
+
+    return affine
+
+
 def is_elementwise(edge):
     """Whether the edge term, given its type, can be had one channel at a time: ``edge_value`` then is ``load``'s h."""
     return len(edge) != _AFFINE
@@ -153,46 +198,53 @@ def load_again(position, last, m, x, u, edge, e, floor, eps):
             m[j] = message(m[j], floor, eps)
 
 
-def add_edge_gradient(g, edge, e, table_sums, sums):
-    """Add the gradient ``g`` of h_e to what it belongs to.
+def add_edge_gradients(dh, count, edge, place, k, table_sums, sums):
+    """Add the gradients of h_e, ``dh``, of the last ``count`` edges before ``k`` to what they belong to.
 
     Args:
+        dh: [TOGETHER, channels].
+        count: at most TOGETHER.
+        place: where in the given order the edges stand.
         table_sums: [rows, channels] of this chunk (a dense edge term: of all edges), used by a table alone.
-        sums: [K + 1, channels], the gradients of weight and bias, used by an affine edge term alone.
+        sums: [K, channels], the gradient of weight, used by an affine edge term alone.
     """
     raise NotImplementedError
 
 
-@overload(add_edge_gradient)
-def _add_edge_gradient(g, edge, e, table_sums, sums):
+@overload(add_edge_gradients)
+def _add_edge_gradients(dh, count, edge, place, k, table_sums, sums):
     if len(edge) == _TABLE:
 
-        def table(g, edge, e, table_sums, sums):
-            code = edge[0][e]
-            for j in range(g.shape[0]):
-                table_sums[code, j] += g[j]
+        def table(dh, count, edge, place, k, table_sums, sums):
+            for i in range(count):
+                code = edge[0][place[k - count + i]]
+                for j in range(dh.shape[1]):
+                    table_sums[code, j] += dh[i, j]
 
         return table
     if len(edge) == _AFFINE:
 
-        def affine(g, edge, e, table_sums, sums):
+        def affine(dh, count, edge, place, k, table_sums, sums):
             features = edge[0]
-            count = features.shape[1]
-            for k in range(0, count - 1, 2):
-                f, s = features[e, k], features[e, k + 1]
-                for j in range(g.shape[0]):
-                    sums[k, j] = fma(f, g[j], sums[k, j])
-                    sums[k + 1, j] = fma(s, g[j], sums[k + 1, j])
-            if count % 2:
-                f = features[e, count - 1]
-                for j in range(g.shape[0]):
-                    sums[count - 1, j] = fma(f, g[j], sums[count - 1, j])
-            for j in range(g.shape[0]):
-                sums[count, j] += g[j]
+            if count == TOGETHER:
+                a, b, c, d = place[k - 4], place[k - 3], place[k - 2], place[k - 1]
+                for f in range(features.shape[1]):
+                    p, q, r, t = features[a, f], features[b, f], features[c, f], features[d, f]
+                    for j in range(dh.shape[1]):
+                        s = fma(p, dh[0, j], sums[f, j])
+                        s = fma(q, dh[1, j], s)
+                        s = fma(r, dh[2, j], s)
+                        sums[f, j] = fma(t, dh[3, j], s)
+            else:
+                for i in range(count):
+                    for f in range(features.shape[1]):
+                        p = features[place[k - count + i], f]
+                        for j in range(dh.shape[1]):
+                            sums[f, j] = fma(p, dh[i, j], sums[f, j])
 
         return affine
 
-    def none(g, edge, e, table_sums, sums):
+    def none(dh, count, edge, place, k, table_sums, sums):
         pass
 
     return none

@@ -20,8 +20,8 @@ from deepergcn.ops.kernels.cpu.rows import (
     edge_row,
     edge_value,
     is_elementwise,
-    load,
     load_again,
+    load_dominant,
     lookahead,
     message,
     prefetch_edge,
@@ -128,11 +128,7 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, be
             if k + ahead < edges:
                 prefetch_row(x, source[k + ahead])
                 prefetch_edge(edge, place[k + ahead])
-            load(m, x, source[k], edge, place[k])
-            for j in range(channels):
-                m[j] = message(m[j], floor, eps)
-                z = sign[j] * m[j]
-                top[j] = z if z > top[j] else top[j]
+            load_dominant(m, x, source[k], edge, place[k], floor, eps, sign, top)
         for j in range(channels):
             top[j] = sign[j] * top[j]
         for k in range(begin, end):

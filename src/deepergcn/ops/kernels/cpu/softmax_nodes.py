@@ -1,28 +1,29 @@
 """SoftMax_Agg without edge features: every exponential is taken once a node, and the edges only add.
 
-With one shift c a channel, and messages measured from an origin r, e_u = exp(beta (m_u - c)), S_v = sum e_u and
-A_v = sum e_u (m_u - r) are one sparse product of width 2D, and backward is one with the transpose:
+With one shift c a channel, and messages measured from an origin r, d_u = m_u - r and e_u = exp(beta (m_u - c)), a
+vertex needs S_v = sum e_u and A_v = sum e_u d_u, and backward is a product with the transpose:
 
     offset_v = A_v / S_v = out_v - r      G_u = sum_v g_v / S_v      H_u = sum_v g_v offset_v / S_v
-    dm_u = e_u [(1 + beta (m_u - r)) G_u - beta H_u]
+    dm_u = e_u [(1 + beta d_u) G_u - beta H_u]
 
-The origin is the point nearest 0 between the smallest and the largest message of the channel, so that m - r is never
-larger than m, and beta (m - r) never larger than the spread.
+The origin is the point nearest 0 between the smallest and the largest message of the channel, so that d is never larger
+than m, and beta d never larger than the spread.
 
 dout/dbeta is the variance of the messages of a vertex under its weights. It is taken in forward, where beta is learned,
 by a second pass over the neighbours around the result of the first: a difference of sums over the nodes would cancel.
+The second pass finds the rows of the first in the cache, unless the vertex is a hub.
 
-The exponent is taken in float64, so that e has full float32 accuracy however far m_u lies from c. What the product
-adds lies in pairs of rows, [nodes, 2, channels]: an index such as ``channels + j`` stops a loop from vectorising.
+The exponent is taken in float64, so that e has full float32 accuracy however far m_u lies from c. What is read of a
+neighbour lies in pairs of rows, [nodes, 2, channels]: an index such as ``channels + j`` stops a loop from vectorising.
 """
 
 import numpy as np
 from numba import prange
 
-from deepergcn.ops.kernels.cpu.intrinsics import prefetch_pair, working_row
+from deepergcn.ops.kernels.cpu.intrinsics import choose, prefetch_pair, working_row
 from deepergcn.ops.kernels.cpu.jit import body, kernel
 from deepergcn.ops.kernels.cpu.maths import exp_of_double
-from deepergcn.ops.kernels.cpu.rows import chunk_begin, lookahead, message
+from deepergcn.ops.kernels.cpu.rows import FROM_CACHE, chunk_begin, lookahead, message
 
 
 @body
@@ -37,8 +38,8 @@ def _spread(chunk, chunks, x, low, high):
     for u in range(x.shape[0] * chunk // chunks, x.shape[0] * (chunk + 1) // chunks):
         for j in range(channels):
             h = x[u, j]
-            least[j] = h if (h < least[j] or h != h) else least[j]  # a NaN is taken and stays
-            most[j] = h if (h > most[j] or h != h) else most[j]
+            least[j] = choose((h < least[j]) | (h != h), h, least[j])  # a NaN is taken and stays
+            most[j] = choose((h > most[j]) | (h != h), h, most[j])
     for j in range(channels):
         low[chunk, j] = least[j]
         high[chunk, j] = most[j]
@@ -52,14 +53,13 @@ def spread(chunks, x, low, high):
 
 @body
 def _exponentials(chunk, chunks, x, floor, eps, beta, shift, origin, powers):
-    """powers = e and e (m - r), [sources, 2, channels]; ``shift`` is c and ``origin`` r."""
+    """powers = e and d, [sources, 2, channels]; ``shift`` is c and ``origin`` r."""
     channels = x.shape[1]
     for u in range(x.shape[0] * chunk // chunks, x.shape[0] * (chunk + 1) // chunks):
         for j in range(channels):
             m = message(x[u, j], floor, eps)
-            e = exp_of_double(beta[j] * (m - shift[j]), m)
-            powers[u, 0, j] = e
-            powers[u, 1, j] = e * (m - origin[j])
+            powers[u, 0, j] = exp_of_double(beta[j] * (m - shift[j]), m)
+            powers[u, 1, j] = m - origin[j]
 
 
 @kernel(_exponentials)
@@ -69,31 +69,33 @@ def exponentials(chunks, x, floor, eps, beta, shift, origin, powers):
 
 
 @body
-def _forward(chunk, chunks, rowptr, source, x, floor, eps, shift, origin, powers, out, offset, total, variance):
+def _forward(chunk, chunks, rowptr, source, origin, powers, out, offset, total, variance):
     """out = r + offset, offset = A / S and total = S for every target.
 
-    ``variance``, where it has rows, becomes sum e (m - out)^2 / S, less the square of sum e (m - out) / S, which is
-    what the rounding of out leaves. It is added up in float64: the squares of large messages are beyond float32.
+    ``variance``, where it has rows, becomes sum w (d - offset)^2 with w = e / S, less the square of sum w (d - offset),
+    which is what the rounding of the offset leaves.
     """
     channels = out.shape[1]
     edges = source.shape[0]
     ahead = lookahead(powers, edges)
+    one = out.dtype.type(1)
     S = working_row(powers, channels)
     A = working_row(powers, channels)
-    first = working_row(shift, channels)
-    second = working_row(shift, channels)
+    first = working_row(powers, channels)
+    second = working_row(powers, channels)
     for v in range(chunk_begin(rowptr, chunk, chunks), chunk_begin(rowptr, chunk + 1, chunks)):
+        begin, end = rowptr[v], rowptr[v + 1]
         for j in range(channels):
             S[j] = 0
             A[j] = 0
-        for k in range(rowptr[v], rowptr[v + 1]):
+        for k in range(begin, end):
             u = source[k]
             if k + ahead < edges:
                 prefetch_pair(powers, source[k + ahead])
             for j in range(channels):
                 S[j] += powers[u, 0, j]
-                A[j] += powers[u, 1, j]
-        if rowptr[v] == rowptr[v + 1]:
+                A[j] += powers[u, 0, j] * powers[u, 1, j]
+        if begin == end:
             for j in range(channels):
                 out[v, j] = 0
                 offset[v, j] = 0
@@ -103,48 +105,33 @@ def _forward(chunk, chunks, rowptr, source, x, floor, eps, shift, origin, powers
                     variance[v, j] = 0
             continue
         for j in range(channels):
-            offset[v, j] = A[j] / S[j]
-            A[j] = origin[j] + A[j] / S[j]
-            out[v, j] = A[j]
             total[v, j] = S[j]
+            S[j] = one / S[j]
+            A[j] = A[j] / total[v, j]
+            offset[v, j] = A[j]
+            out[v, j] = origin[j] + A[j]
         if variance.shape[0]:
             for j in range(channels):
                 first[j] = 0
                 second[j] = 0
-            for k in range(rowptr[v], rowptr[v + 1]):
+            again = end - ahead if end - begin > FROM_CACHE else begin
+            for k in range(begin, end):
                 u = source[k]
+                if k < again:
+                    prefetch_pair(powers, source[k + ahead])
                 for j in range(channels):
-                    away = np.float64(message(x[u, j], floor, eps) - A[j])
-                    push = powers[u, 0, j] * away
+                    away = powers[u, 1, j] - A[j]
+                    push = powers[u, 0, j] * S[j] * away
                     first[j] += push
                     second[j] += push * away
             for j in range(channels):
-                variance[v, j] = (second[j] - first[j] * first[j] / S[j]) / S[j]
+                variance[v, j] = second[j] - first[j] * first[j]
 
 
 @kernel(_forward)
-def forward(chunks, rowptr, source, x, floor, eps, shift, origin, powers, out, offset, total, variance):
+def forward(chunks, rowptr, source, origin, powers, out, offset, total, variance):
     for chunk in prange(chunks):
-        _forward(
-            np.intp(chunk), chunks, rowptr, source, x, floor, eps, shift, origin, powers, out, offset, total, variance
-        )
-
-
-@body
-def _divide(chunk, chunks, g, offset, total, shares):
-    """shares = g / S and g offset / S, [targets, 2, channels]."""
-    channels = g.shape[1]
-    for v in range(g.shape[0] * chunk // chunks, g.shape[0] * (chunk + 1) // chunks):
-        for j in range(channels):
-            share = g[v, j] / total[v, j]
-            shares[v, 0, j] = share
-            shares[v, 1, j] = share * offset[v, j]
-
-
-@kernel(_divide)
-def divide(chunks, g, offset, total, shares):
-    for chunk in prange(chunks):
-        _divide(np.intp(chunk), chunks, g, offset, total, shares)
+        _forward(np.intp(chunk), chunks, rowptr, source, origin, powers, out, offset, total, variance)
 
 
 @body
