@@ -18,6 +18,7 @@ from deepergcn.ops.adjacency import Adjacency
 from deepergcn.ops.edge import Affine, Dense, EdgeTerm, Table
 from deepergcn.ops.kernels.contract import Backward, Forward, Gradients, Kernels, Tensors
 from deepergcn.ops.operators import device
+from deepergcn.ops.operators.heap import gives_back
 from deepergcn.ops.path import is_vectorized_backward, under_transform
 
 Aggregate = Callable[[Tensor, Tensor, Tensors, Tensors, float | None, int], Tensor]
@@ -35,6 +36,7 @@ def register(
     Without ``keeps_out`` backward is given ``kept`` alone, not [out, *kept].
     """
     library = torch.library
+    forward, backward = gives_back(forward), gives_back(backward)
     on_cpu = Kernels(forward, backward, shapes)
 
     def kernels_for(x: Tensor) -> Kernels:

@@ -1,0 +1,72 @@
+"""Give back what glibc's heap has freed, while a deep network passes large tensors from layer to layer.
+
+A layer frees most of what it allocates, but what it keeps for backward lies between: the heap grows around holes, to
+several times the size of the tensors in it. ``malloc_trim`` gives the pages of the holes back to the system. It is
+called after every so many bytes of features that an aggregation has taken, and never takes more than a fiftieth of the
+time. Elsewhere than on Linux with glibc nothing happens.
+"""
+
+import ctypes
+import functools
+import sys
+import time
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from torch import Tensor
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_LEAST = 1 << 20  # bytes of features; smaller tensors leave small holes
+_BETWEEN = 1 << 25  # bytes of features between two calls
+_SHARE = 50  # a call waits until so many times its own duration has passed
+
+
+class _Heap:
+    """How many bytes have passed since the last call, and when the next one may be."""
+
+    def __init__(self, trim: Callable[[int], int] | None) -> None:
+        self.trim = trim
+        self.passed = 0
+        self.next = 0.0
+
+    def take(self, size: int) -> None:
+        """``size`` bytes of features have passed."""
+        if self.trim is None or size < _LEAST:
+            return
+        self.passed += size
+        start = time.perf_counter()
+        if self.passed < _BETWEEN or start < self.next:
+            return
+        self.passed = 0
+        self.trim(0)
+        end = time.perf_counter()
+        self.next = end + _SHARE * (end - start)
+
+
+def _malloc_trim() -> Callable[[int], int] | None:
+    if not sys.platform.startswith("linux"):
+        return None
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim.argtypes, trim.restype = [ctypes.c_size_t], ctypes.c_int
+    return trim
+
+
+_heap = _Heap(_malloc_trim())
+
+
+def gives_back(operator: Callable[P, R]) -> Callable[P, R]:
+    """The same function of tensors, the first of which is as large as the features; holes of the heap are given back
+    from time to time before it runs.
+    """
+
+    @functools.wraps(operator)
+    def giving_back(*arguments: P.args, **named: P.kwargs) -> R:
+        features = arguments[0]
+        if isinstance(features, Tensor):
+            _heap.take(features.numel() * features.element_size())
+        return operator(*arguments, **named)
+
+    return giving_back

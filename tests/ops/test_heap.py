@@ -1,0 +1,62 @@
+"""Holes of the heap are given back often enough, and never for more than a small share of the time."""
+
+from itertools import pairwise
+
+import pytest
+import torch
+
+from deepergcn import ops
+from deepergcn.ops.operators import heap
+
+
+def test_after_so_many_bytes_of_large_tensors() -> None:
+    calls: list[int] = []
+
+    def trim(pad: int) -> int:
+        calls.append(pad)
+        return 1
+
+    watched = heap._Heap(trim)
+    for _ in range(1000):
+        watched.take(heap._LEAST - 1)  # small tensors leave small holes
+    assert not calls
+    for _ in range(heap._BETWEEN // heap._LEAST - 1):
+        watched.take(heap._LEAST)
+    assert not calls
+    watched.take(heap._LEAST)
+    assert calls == [0]
+
+
+def test_a_slow_call_is_followed_by_a_long_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    calls: list[float] = []
+
+    def trim(pad: int) -> int:
+        nonlocal now
+        calls.append(now)
+        now += 2.0
+        return 1
+
+    monkeypatch.setattr(heap.time, "perf_counter", lambda: now)
+    watched = heap._Heap(trim)
+    for _ in range(400):
+        watched.take(heap._BETWEEN)
+        now += 1.0
+    assert calls[0] == 100.0
+    assert all(later - earlier >= 2.0 * heap._SHARE for earlier, later in pairwise(calls))
+    assert len(calls) == 4
+
+
+def test_every_aggregation_and_its_backward_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    monkeypatch.setattr(heap._heap, "take", sizes.append)
+    x = torch.rand(4, 3, requires_grad=True)
+    adjacency = ops.Adjacency.from_edge_index(torch.tensor([[0, 1], [2, 3]]), 4)
+    ops.max(x, adjacency).sum().backward()
+    assert sizes == [48, 48]
+
+
+def test_nothing_happens_where_there_is_no_glibc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heap.sys, "platform", "darwin")
+    assert heap._malloc_trim() is None
+    heap._Heap(None).take(1 << 40)
