@@ -1,5 +1,7 @@
 """Holes of the heap are given back often enough, and never for more than a small share of the time."""
 
+import sys
+import time
 from itertools import pairwise
 
 import pytest
@@ -37,7 +39,7 @@ def test_a_slow_call_is_followed_by_a_long_pause(monkeypatch: pytest.MonkeyPatch
         now += 2.0
         return 1
 
-    monkeypatch.setattr(heap.time, "perf_counter", lambda: now)
+    monkeypatch.setattr(time, "perf_counter", lambda: now)
     watched = heap._Heap(trim)
     for _ in range(400):
         watched.take(heap._BETWEEN)
@@ -57,6 +59,6 @@ def test_every_aggregation_and_its_backward_count(monkeypatch: pytest.MonkeyPatc
 
 
 def test_nothing_happens_where_there_is_no_glibc(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heap.sys, "platform", "darwin")
+    monkeypatch.setattr(sys, "platform", "darwin")
     assert heap._malloc_trim() is None
     heap._Heap(None).take(1 << 40)
