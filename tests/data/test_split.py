@@ -12,7 +12,15 @@ from deepergcn.data.dataset import PARTS
 from deepergcn.data.molecules.parse import parse_molecule, parse_molecules
 from deepergcn.data.molecules.scaffold import murcko_scaffold
 from deepergcn.data.ogb.numbers import read_numbers
-from deepergcn.data.split import column_split, part_names, random_split, scaffold_split
+from deepergcn.data.split import (
+    column_split,
+    mask_names,
+    mask_part,
+    part_names,
+    random_split,
+    scaffold_split,
+    stratified_split,
+)
 from deepergcn.data.tables.columns import read_columns
 from deepergcn.errors import InputError
 from tests.data.real import real_data
@@ -115,3 +123,38 @@ def test_scaffold_split_of_molhiv_is_that_of_ogb() -> None:
     for part in PARTS:
         expected = read_numbers(folder / "split" / "scaffold" / f"{part}.csv.gz", np.int64)[:, 0]
         assert split[part].tolist() == sorted(expected.tolist())
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=5), st.integers(0, 5))
+def test_a_stratified_split_has_every_item_once_and_every_class_in_proportion(counts: list[int], seed: int) -> None:
+    classes = np.repeat(np.arange(len(counts)), counts)
+    items = np.arange(len(classes)) * 2
+    split = stratified_split(items, classes, seed=seed)
+    assert sorted(np.concatenate([split[part] for part in PARTS]).tolist()) == items.tolist()
+    for number, count in enumerate(counts):
+        for part, fraction in (("valid", 0.1), ("test", 0.1)):
+            found = int((classes[split[part].numpy() // 2] == number).sum())
+            assert abs(found - fraction * count) <= 1
+            assert found or count < 5
+
+
+def test_a_stratified_split_follows_the_seed() -> None:
+    classes = np.arange(100) % 2
+    first, again, other = (stratified_split(ITEMS, classes, seed=seed)["test"] for seed in (1, 1, 2))
+    assert first.equal(again)
+    assert not first.equal(other)
+
+
+def test_masks() -> None:
+    masks: dict[str, list[str | None]] = {
+        "train_mask": ["True", "0", None],
+        "val_mask": ["false", "1", "no"],
+        "test_mask": ["0", "0", "0.0"],
+    }
+    assert mask_names(masks) == ["train", "valid", None]
+    assert [mask_part(name) for name in ("train_mask", "is_test", "Val-Mask", "mask", "train", "test_size_mask")] == [
+        *("train", "test", "valid"),
+        *(None, None, None),
+    ]
+    with pytest.raises(InputError, match="no row is train by the masks train_mask"):
+        mask_names({"train_mask": ["0"], "test_mask": ["1"]})

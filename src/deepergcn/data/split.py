@@ -16,15 +16,8 @@ FRACTIONS = (0.8, 0.1, 0.1)
 _REPRESENTED = 5  # items of a class, from which on each part has one of them
 
 _TRUTH = {
-    "true": True,
-    "1": True,
-    "yes": True,
-    "t": True,
-    "false": False,
-    "0": False,
-    "no": False,
-    "f": False,
-    "": False,
+    **dict.fromkeys(("true", "1", "1.0", "yes", "t"), True),
+    **dict.fromkeys(("false", "0", "0.0", "no", "f", ""), False),
 }
 
 _PART_OF = {

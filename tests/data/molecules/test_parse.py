@@ -83,3 +83,12 @@ def test_a_long_chain_and_a_record_without_an_end() -> None:
     parsed = parse_molecules([record, record + "M  END\n"], form="molblock")
     assert parsed.positions.tolist() == [1]
     assert parsed.skipped[0].reason
+
+
+def test_fragments_and_keys() -> None:
+    texts = ["CCO.[Na+].[Cl-]", "OCC", "c1ccccc1.O"]
+    whole = parse_molecules(texts, keys=True)
+    assert (whole.several_fragments, whole.graphs.num_atoms.tolist()) == (2, [5, 3, 7])
+    largest = parse_molecules(texts, keys=True, fragments="largest")
+    assert (largest.several_fragments, largest.graphs.num_atoms.tolist()) == (2, [3, 3, 6])
+    assert largest.keys == ("CCO", "CCO", "c1ccccc1")

@@ -1,0 +1,227 @@
+"""What is printed about a user's file before training: one file a case."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from tests.cli.own_files import (
+    EDGES,
+    ROWS,
+    active,
+    graph,
+    masks,
+    mine,
+    molecules,
+    nodes,
+    number,
+    parquet,
+    part,
+    read,
+    size,
+    smiles,
+)
+
+PRINTED = {
+    # the task of a target
+    "active and inactive": mine(
+        molecules(active),
+        "y: binary, since it holds text with 2 different values",
+        "positive is active (by its meaning",
+    ),
+    "0 and 1": mine(molecules(lambda i: i % 2), "y: binary, since it holds 0 and 1", "positive is 1 (by its meaning"),
+    "1.0 and 0.0": mine(molecules(lambda i: f"{i % 2}.0"), "y: binary", "0 30, 1 30"),
+    "True and False": mine(molecules(lambda i: i % 2 == 0), "positive is True (by its meaning"),
+    "toxic and non-toxic": mine(
+        molecules(lambda i: "toxic" if i % 2 else "non-toxic"), "positive is toxic (by its meaning"
+    ),
+    "Y and N": mine(molecules(lambda i: "NY"[i % 2]), "positive is Y (by its meaning"),
+    "two colours": mine(
+        molecules(lambda i: ["red", "blue"][i % 2]), "positive is red (the last in order; --positive says another)"
+    ),
+    "a positive class that is said": mine(molecules(active), "positive is inactive (as said)", positive=["inactive"]),
+    "classes of text": mine(
+        molecules(lambda i: "abc"[i % 3]),
+        "y: multi-class, since it holds text with 3 different values",
+        "a 20, b 20, c 20",
+    ),
+    "whole numbers": mine(
+        molecules(lambda i: i % 5),
+        "y: regression, since it holds whole numbers from 0 to 4; --task multi-class takes them for classes",
+        "metric    rmse",
+    ),
+    "whole numbers as classes": mine(
+        molecules(lambda i: i % 3), "y: multi-class, as --task says", "0 20, 1 20, 2 20", task="multi-class"
+    ),
+    "two whole numbers": mine(
+        molecules(lambda i: i % 2 + 1),
+        "y: regression, since it holds whole numbers from 1 to 2; --task binary takes them",
+    ),
+    "decimals": mine(
+        molecules(number), "y: regression, since it holds numbers from 0 to 21.83", "0 to 21.83, mean 10.91"
+    ),
+    "0 and 1 as numbers": mine(molecules(lambda i: i % 2), "y: regression, as --task says", task="regression"),
+    "missing labels": mine(molecules(lambda i: "" if i % 6 == 0 else i % 2), "1 30, 0 20", "10 missing"),
+    "gaps in other words": mine(
+        molecules(lambda i: ["NA", "N/A", "NaN", "null"][i % 4] if i < 20 else i % 2), "20 missing"
+    ),
+    "-1 for missing": mine(
+        molecules(lambda i: i % 3 - 1), "y: binary, since it holds 0 and 1", "20 missing", missing=["-1"]
+    ),
+    "-1 as a class": mine(molecules(lambda i: i % 2 * 2 - 1), "-1 30, 1 30", "positive is 1", task="binary"),
+    "several targets of two classes": mine(
+        molecules(active, header="smiles,y,z", z=lambda i: i % 2),
+        "y: binary",
+        "z: binary",
+        "metric    rocauc",
+        target=["y,z"],
+    ),
+    "several targets of numbers": mine(
+        molecules(number, header="smiles,y,z", z=lambda i: i * 100.5),
+        "errors of several targets are averaged in units of their standard deviation",
+        target=["y", "z"],
+    ),
+    "all targets": mine(
+        molecules(active, header="smiles,y,z,split", z=lambda i: i % 2, split=part),
+        "y: binary",
+        "z: binary",
+        target=["all"],
+    ),
+    "a target with a comma in its name": mine(
+        'smiles,"y, 1"\n' + "".join(f"{smiles(i)},{i % 2}\n" for i in range(ROWS)), "y, 1: binary", target=["y, 1"]
+    ),
+    # the split
+    "no split column": mine(
+        molecules(active),
+        "stratified with seed 0 (there is no split column): train 48, valid 6, test 6; active 33.3%, 33.3%, 33.3%",
+    ),
+    "no classes to stratify by": mine(
+        molecules(number), "random with seed 0 (there is no split column): train 48, valid 6, test 6"
+    ),
+    "a split column": mine(
+        molecules(active, header="smiles,y,split", split=part),
+        "column 'split' (--split says another): train 30, valid 15, test 15",
+    ),
+    "a split column in capitals": mine(
+        molecules(active, header="smiles,y,SPLIT", split=lambda i: part(i).upper()), "column 'SPLIT'"
+    ),
+    "a split without valid": mine(
+        molecules(active, header="smiles,y,split", split=lambda i: "test" if i % 4 == 0 else "train"),
+        "column 'split'",
+        "test 15",
+    ),
+    "another split column": mine(
+        molecules(active, header="smiles,y,fold", fold=part), "column 'fold' (as said)", split="fold"
+    ),
+    "masks": mine(
+        molecules(
+            active,
+            header="smiles,y,train_mask,val_mask,test_mask",
+            train_mask=lambda i: masks(i, "train"),
+            val_mask=lambda i: masks(i, "valid"),
+            test_mask=lambda i: masks(i, "test"),
+        ),
+        "masks train_mask, val_mask, test_mask (--split says another): train 30, valid 15, test 15",
+    ),
+    "fractions and a seed": mine(
+        molecules(active),
+        "stratified with seed 3",
+        "train 30",
+        split_fractions="0.5,0.25,0.25",
+        split_seed=3,
+    ),
+    "a random split": mine(molecules(number), "random with seed 1 (as said)", split="random", split_seed=1),
+    "a scaffold split": mine(
+        "smiles,y\n" + "".join(f"C1{'C' * (i // 3 + 2)}1{'C' * (i % 3)},{i * 0.5}\n" for i in range(ROWS)),
+        "scaffold (as said)",
+        split="scaffold",
+    ),
+    # metrics
+    "several metrics": mine(
+        molecules(active), "rocauc, ap, mcc (as said; the first chooses the epoch)", metric=["rocauc", "pr-auc,mcc"]
+    ),
+    "a rare class": mine(molecules(lambda i: int(i % 10 == 0)), "rare classes have a higher weight in the loss"),
+    # the file
+    "semicolons": mine(molecules(active, between=";"), "60 rows, cells between semicolons"),
+    "tabs": mine(molecules(active, between="\t"), "cells between tabs", name="mine.tsv"),
+    "tabs in a csv": mine(molecules(active, between="\t"), "cells between tabs"),
+    "another delimiter": mine(molecules(active, between="|"), "cells between '|'s", delimiter="|"),
+    "gzip": mine(gzip.compress(molecules(active).encode(), mtime=0), "mine.csv.gz: 60 rows", name="mine.csv.gz"),
+    "a byte order mark": mine(b"\xef\xbb\xbf" + molecules(active).encode(), "y: binary"),
+    "blanks around the names of columns": mine(molecules(active, header=" Smiles , y "), "y: binary"),
+    "windows line ends": mine(molecules(active).replace("\n", "\r\n"), "60 rows"),
+    "parquet": mine(
+        parquet(smiles=[smiles(i) for i in range(ROWS)], y=[i % 2 == 0 for i in range(ROWS)]),
+        "positive is true",
+        name="mine.parquet",
+    ),
+    "molecules that cannot be read": mine(
+        molecules(active) + "C(C,active\n,active\n", "62 rows; 2 skipped: ", "empty (1)"
+    ),
+    "salts": mine(
+        molecules(active) + "CCO.[Na+].[Cl-],active\n",
+        "1 of several fragments, such as salts (all are kept; --fragments largest keeps one)",
+    ),
+    "salts left out": mine(molecules(active) + "CCO.[Na+].[Cl-],active\n", "the largest is kept", fragments="largest"),
+    "repeated molecules": mine(
+        molecules(active) + "OC,inactive\n", "1 stand in an earlier row too; 1 have different labels in different rows"
+    ),
+    "a regression with censored values": mine(
+        molecules(lambda i: ">10" if i == 4 else number(i)),
+        "1 skipped: column 'y' is '>10'; expected a number (a censored value: write its limit, 10",
+        task="regression",
+    ),
+    # tables
+    "numbers and categories": graph(
+        nodes(size=size, colour=lambda i: ["red", "blue"][i % 2]),
+        "features  size (number), colour (category of 2)",
+        "60 nodes, 60 undirected edges",
+    ),
+    "ids and dates": graph(
+        nodes(
+            size=size, name=lambda i: f"name {i}", day=lambda i: f"2024-01-{i % 28 + 1:02d}", user_id=lambda i: 1000 + i
+        ),
+        "left out  name (60 different texts), day (dates), user_id (numbers that are all different, by its name ids)",
+    ),
+    "an empty column": graph(nodes(size=size, note=lambda i: ""), "left out  note (empty)"),
+    "features that are said": graph(nodes(size=size, weight=number), "features  weight (number)", features=["weight"]),
+    "a column that is left out": graph(nodes(size=size, weight=number), "left out  weight (as said)", drop=["weight"]),
+    "a number as a category": graph(
+        nodes(size=size, group=lambda i: i % 4), "group (category of 4)", categorical=["group"]
+    ),
+    "masks of nodes": graph(
+        nodes(
+            size=size,
+            train_mask=lambda i: masks(i, "train"),
+            val_mask=lambda i: masks(i, "valid"),
+            test_mask=lambda i: masks(i, "test"),
+        ),
+        "masks train_mask, val_mask, test_mask",
+        "features  size (number)\n",
+    ),
+    "edges by other names": graph(
+        nodes(size=size),
+        "60 undirected edges",
+        edges=EDGES.replace("source,target", "from,to"),
+        source_column="from",
+        target_column="to",
+    ),
+    "self-loops, repeated edges and isolated nodes": graph(
+        nodes(size=size),
+        "60 nodes, 3 undirected edges; 1 self-loops; 2 repeated rows left out; 56 isolated nodes",
+        edges="source,target\nn0,n0\nn1,n2\nn2,n1\nn1,n2\nn3,n4\n",
+    ),
+    "directed edges": graph(nodes(size=size), "60 directed edges", directed=True),
+    "features of edges": graph(
+        nodes(size=size),
+        "edge weight (number)",
+        edges="source,target,weight\n" + "".join(f"n{i},n{i + 1},{i}\n" for i in range(40)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_printed(name: str, tmp_path: Path) -> None:
+    printed = read(PRINTED[name], tmp_path)
+    for text in PRINTED[name].expected:
+        assert text in printed

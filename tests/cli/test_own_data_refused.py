@@ -1,0 +1,140 @@
+"""What is refused in a user's file before training, in one line that says what to do: one file a case."""
+
+from pathlib import Path
+
+import pytest
+
+from deepergcn.errors import InputError
+from tests.cli.own_files import EDGES, active, graph, mine, molecules, nodes, number, part, read, size
+from tests.cli.test_own_data_printed import PRINTED
+
+REFUSED = {
+    "a split with other values": mine(
+        molecules(active, header="smiles,y,split", split=lambda i: "holdout" if i == 5 else part(i)),
+        "row 6: the split column 'split' is 'holdout'; expected train, valid or test; --split random",
+    ),
+    "a split without train": mine(
+        molecules(active, header="smiles,y,Split", split=lambda i: ["valid", "test"][i % 2]),
+        "no row of the split column 'Split' is train",
+    ),
+    "two split columns": mine(
+        molecules(active, header="smiles,y,split,SPLIT", split=part),
+        "has the columns 'split', 'SPLIT'; expected one split column, or --split",
+    ),
+    "masks that overlap": mine(
+        molecules(
+            active, header="smiles,y,train_mask,test_mask", train_mask=lambda i: True, test_mask=lambda i: i == 3
+        ),
+        "row 4: is in train and in test by its masks",
+    ),
+    "a mask that is none": graph(
+        nodes(size=size, train_mask=number, test_mask=lambda i: 0),
+        "row 1: the mask 'train_mask' is '0.000'; expected true or false",
+    ),
+    "no such split": mine(molecules(active), "there is no column 'part' for the split", split="part"),
+    "numbers in strata": mine(
+        molecules(number), "a stratified split expects one label column of classes", split="stratified"
+    ),
+    "fractions that are none": mine(
+        molecules(active), "--split-fractions is 'half'; expected three numbers", split_fractions="half"
+    ),
+    "fractions above 1": mine(molecules(active), "expected three that sum to 1", split_fractions="0.8,0.2,0.2"),
+    "one class only": mine(molecules(lambda i: "active"), "label column 'y' has one class only, 'active'"),
+    "only zeros": mine(molecules(lambda i: 0), "label column 'y' has one class only, '0'"),
+    "one class in train": mine(
+        molecules(active, header="smiles,y,split", split=lambda i: "train" if i % 3 else ["valid", "test"][i % 2]),
+        "the train part has one class only",
+    ),
+    "a metric that a part does not allow": mine(
+        molecules(lambda i: int(i < 3)), "rocauc cannot be computed on the", "or --metric accuracy"
+    ),
+    "a metric of another task": mine(molecules(active), "metric is 'rmse'; a binary task has rocauc", metric=["rmse"]),
+    "an unknown metric": mine(molecules(active), "metric is 'gini'", metric=["gini"]),
+    "an unknown task": mine(molecules(active), "task is 'ranking'; expected one of binary", task="ranking"),
+    "targets of several kinds": mine(
+        molecules(active, header="smiles,y,z", z=number),
+        "the labels are of several kinds: 'y' is binary, 'z' is regression; train each kind in a run of its own",
+        target=["y,z"],
+    ),
+    "-1 beside 0 and 1": mine(
+        molecules(lambda i: i % 3 - 1), "holds -1, 0, 1; say whether -1 is a missing label (--missing -1)"
+    ),
+    "capitals": mine(
+        molecules(lambda i: ["Active", "active", "no"][i % 3]),
+        "'Active' in row 1 and 'active' in row 2, which differ in capitals or blanks only",
+    ),
+    "a censored value": mine(
+        molecules(lambda i: ">10" if i == 4 else number(i)),
+        "row 5: column 'y' is '>10'; expected a number (a censored value: write its limit, 10, or leave",
+    ),
+    "a decimal comma": mine(
+        molecules(lambda i: "0,5" if i == 4 else number(i), between=";"),
+        "row 5: column 'y' is '0,5'; expected a number (with a decimal point: 0.5)",
+    ),
+    "too many classes": mine(
+        molecules(lambda i: f"class {i}"), "at most 50 classes; found 60, which --task multi-class"
+    ),
+    "a positive class that is none": mine(
+        molecules(active), "the positive class is 'yes'; expected one of active, inactive", positive=["yes"]
+    ),
+    "no such target": mine(
+        molecules(active),
+        "there is no column 'activity' for the labels; the columns are 'smiles', 'y'",
+        target=["activity"],
+    ),
+    "no target": mine(molecules(active), "--molecules: expected --target", target=None),
+    "an empty target": mine(molecules(lambda i: ""), "label column 'y' is empty"),
+    "too few rows": mine("smiles,y\nCCO,1\nCCN,0\n", "which leaves none for"),
+    "a workbook": mine(b"PK\x03\x04", "is a workbook; save its sheet as CSV", name="mine.xlsx"),
+    "an unknown ending": mine(
+        "x",
+        "expected a name that ends in .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .sdf, .sdf.gz, .smi",
+        name="mine.mol2",
+    ),
+    "a delimiter that is none": mine(
+        molecules(active), "expected comma, semicolon, tab or another single character", delimiter="ab"
+    ),
+    "infinite numbers": graph(
+        nodes(size=lambda i: "inf" if i == 8 else size(i)),
+        "row 9: column 'size' is 'inf'; expected a number, as most cells of the column are; --drop leaves",
+    ),
+    "text among numbers": graph(
+        nodes(size=lambda i: "n.d." if i == 8 else size(i)), "row 9: column 'size' is 'n.d.'; expected a number"
+    ),
+    "no column of sources": graph(
+        nodes(size=size), "there is no column 'source' for the edges", edges=EDGES.replace("source", "from")
+    ),
+    "an edge to nowhere": graph(
+        nodes(size=size), "row 1: target 'zz' is not the id of a node", edges="source,target\nn0,zz\n"
+    ),
+    "no such feature": graph(nodes(size=size), "there is no column 'weight' for the features", features=["weight"]),
+    "nothing to learn from": graph(nodes(), "neither nodes nor edges have features"),
+    "an option of tables": mine(molecules(active), "--features: does not go with --molecules", features=["y"]),
+    "an option of molecules": graph(nodes(size=size), "--fragments: does not go with --nodes", fragments="largest"),
+    "fragments that are none": mine(
+        molecules(active), "--fragments is 'some'; expected all or largest", fragments="some"
+    ),
+}
+
+
+def test_there_are_enough_files() -> None:
+    assert len(PRINTED) + len(REFUSED) >= 60
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as refused:
+        read(REFUSED[name], tmp_path)
+    message = str(refused.value)
+    assert "\n" not in message
+    for text in REFUSED[name].expected:
+        assert text in message
+
+
+def test_options_of_the_reader_as_settings(tmp_path: Path) -> None:
+    renamed = graph(nodes(size=size), edges=EDGES.replace("source", "from"))
+    assert "60 undirected edges" in read(renamed, tmp_path, "data.options.source_column=from")
+    with pytest.raises(InputError, match="has no option 'colour'; its options: label, id_column"):
+        read(renamed, tmp_path, "data.options.source_column=from", "data.options.colour=red")
+    with pytest.raises(InputError, match="option 'seed' is 'many'"):
+        read(renamed, tmp_path, "data.options.source_column=from", "data.options.seed=many")
