@@ -13,8 +13,10 @@ import triton.language as tl
 def divide(a, b):
     """a / b, rounded once; float32's own operator is an approximation that fails beyond 2^126."""
     if b.dtype == tl.float64:
-        return a / b
-    return tl.div_rn(a, b)
+        quotient = a / b
+    else:
+        quotient = tl.div_rn(a, b)
+    return quotient
 
 
 @triton.jit
@@ -37,21 +39,26 @@ def exp_pair(t):
         series = near * 0.0 + 1.0
         for k in tl.static_range(16, 1, -1):
             series = tl.fma(series * near, 1.0 / k, 1.0)
-        return power, tl.where(tl.abs(t) < 0.35, series * near, power - 1.0)
-    t = tl.where(t < -87.3, -87.3, t)
-    k = tl.floor(tl.fma(t, 1.44269504088896341, 0.5))
-    q = _less_one(tl.fma(k, 2.12194440e-4, tl.fma(k, -0.693359375, t)))
-    scale = ((k.to(tl.int32) + 127) << 23).to(tl.float32, bitcast=True)
-    return tl.fma(scale, q, scale), tl.fma(scale, q, scale - 1.0)
+        less_one = tl.where(tl.abs(t) < 0.35, series * near, power - 1.0)
+    else:
+        bounded = tl.where(t < -87.3, -87.3, t)
+        twos = tl.floor(tl.fma(bounded, 1.44269504088896341, 0.5))
+        q = _less_one(tl.fma(twos, 2.12194440e-4, tl.fma(twos, -0.693359375, bounded)))
+        scale = ((twos.to(tl.int32) + 127) << 23).to(tl.float32, bitcast=True)
+        power = tl.fma(scale, q, scale)
+        less_one = tl.fma(scale, q, scale - 1.0)
+    return power, less_one
 
 
 @triton.jit
 def root_of_exp(t):
     """exp(t / 2), whose square times a number is in range wherever the product is; 0 where the square would vanish."""
-    if t.dtype == tl.float64:
-        return tl.exp(0.5 * t)
     half = 0.5 * t
-    return tl.where(t < -87.3, 0.0, tl.exp(tl.where(half > 88.0, 88.0, half)))
+    if t.dtype == tl.float64:
+        root = tl.exp(half)
+    else:
+        root = tl.where(t < -87.3, 0.0, tl.exp(tl.where(half > 88.0, 88.0, half)))
+    return root
 
 
 @triton.jit
