@@ -154,6 +154,9 @@ class CategoricalEncoder(EdgeEncoder):
             raise InputError(f"edge_attr: expected integers or numbered categories, got {type(edge).__name__}")
         self.tables.check(edge)
         codes = (edge.long() * self.strides).sum(dim=1)
+        if edge.device.type != "cpu":  # nobody has looked at them: what is out of range gets a code that gives NaN
+            is_wrong = [(edge[:, k] < 0) | (edge[:, k] >= size) for k, size in enumerate(self.tables.sizes)]
+            codes = codes.masked_fill(torch.stack(is_wrong).any(0), -1)
         if self.combinations is not None:
             return Categories(codes.int(), self.combinations, self.multi_hot)
         distinct, codes = torch.unique(codes, return_inverse=True)

@@ -40,13 +40,16 @@ class Tables(nn.Module):
             nn.init.xavier_uniform_(table)
 
     def check(self, categories: Tensor) -> None:
-        """Refuse anything but integers [rows, columns] within the sizes."""
+        """Refuse anything but integers [rows, columns] within the sizes, which are looked at on a CPU alone.
+
+        A GPU would have to be waited for; there torch stops the process at an index beyond a table.
+        """
         columns = len(self.sizes)
         if categories.dim() != 2 or categories.shape[1] != columns or categories.is_floating_point():
             raise InputError(
                 f"{self.name}: expected integers [rows, {columns}], got {categories.dtype} {list(categories.shape)}"
             )
-        if torch.compiler.is_compiling() or not len(categories):
+        if torch.compiler.is_compiling() or not len(categories) or categories.device.type != "cpu":
             return
         low, high = categories.amin(0).tolist(), categories.amax(0).tolist()
         for column, size in enumerate(self.sizes):

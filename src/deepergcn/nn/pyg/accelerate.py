@@ -11,6 +11,7 @@ from deepergcn.nn.pyg import fast_aggregation, fast_conv
 from deepergcn.nn.pyg.fast_aggregation import AGGREGATIONS
 from deepergcn.nn.pyg.fast_conv import FastGENConv
 from deepergcn.nn.pyg.in_place import InPlace, original_class, renamed
+from deepergcn.ops.operators.device import is_supported
 
 Model = TypeVar("Model", bound=nn.Module)
 
@@ -109,7 +110,8 @@ def _why_left(module: Any) -> str | None:
     """The reason why a module is not on the fast path, or None."""
     if original_class(module) not in _FAST:
         return f"{type(module).__name__} may compute something else than the class it extends"
-    devices = {tensor.device.type for tensor in (*module.parameters(), *module.buffers())} - {"cpu"}
+    tensors = (*module.parameters(), *module.buffers())
+    devices = {tensor.device.type for tensor in tensors if not is_supported(tensor)}
     if devices:
         return f"on {devices.pop()} PyG's own code runs"
     if not isinstance(module, pyg.GENConv):

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from deepergcn.ops import Adjacency, as_adjacency
+from deepergcn.ops.operators.device import is_supported
 
 ENTRIES = 4
 """The number of entries per tensor, which may have several views."""
@@ -48,7 +49,7 @@ def _recall(tensor: Tensor, kind: Hashable, build: Callable[[], Adjacency]) -> A
     The content is compared with a copy: torch's version counter does not see writes through ``.data``, a NumPy array
     or another process. The comparison takes a small fraction of the time of a layer.
     """
-    if torch.compiler.is_compiling() or tensor.device.type != "cpu":
+    if torch.compiler.is_compiling() or not is_supported(tensor):
         return build()
     owner = tensor if tensor._base is None else tensor._base
     numbers = _numbers(tensor)

@@ -10,6 +10,8 @@ from torch import Tensor, nn
 from torch.autograd import forward_ad
 from torch.nn.modules import module as torch_module
 
+from deepergcn.ops.operators.device import is_supported
+
 _HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
 
 _FLOATS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
@@ -54,10 +56,10 @@ def runs_plainly() -> bool:
 
 
 def is_usual(tensor: Any) -> bool:
-    """Whether the CPU kernels can read a tensor: strided, floating-point, and no subclass with its own behaviour."""
+    """Whether kernels can read a tensor: strided, floating-point, and no subclass with its own behaviour."""
     if not isinstance(tensor, Tensor) or tensor.dtype not in _FLOATS or tensor.layout != torch.strided:
         return False
-    return tensor.device.type == "cpu" and (torch.compiler.is_compiling() or type(tensor) in (Tensor, nn.Parameter))
+    return is_supported(tensor) and (torch.compiler.is_compiling() or type(tensor) in (Tensor, nn.Parameter))
 
 
 def is_number(value: Any) -> bool:

@@ -14,7 +14,12 @@ _OLDEST = (7, 0)  # the compute capability from which on Triton makes code
 
 def has_kernels(x: Tensor) -> bool:
     """Whether there are kernels for ``x``, outside of the plain path."""
-    return (x.device.type == "cpu" or on_gpu(x)) and not on_plain_path()
+    return is_supported(x) and not on_plain_path()
+
+
+def is_supported(x: Tensor) -> bool:
+    """Whether the device of ``x`` has kernels."""
+    return x.device.type == "cpu" or on_gpu(x)
 
 
 def on_gpu(x: Tensor) -> bool:
