@@ -24,7 +24,7 @@ import triton.language as tl
 from torch import Tensor
 
 from deepergcn.ops.kernels.contract import Tensors
-from deepergcn.ops.kernels.gpu.launch import blocks, launch, message_options, number_of, reduce_rows
+from deepergcn.ops.kernels.gpu.launch import SMALL_TILE, blocks, launch, message_options, number_of, reduce_rows
 from deepergcn.ops.kernels.gpu.maths import divide, root_of_exp
 from deepergcn.ops.kernels.gpu.rows import (
     AFFINE,
@@ -46,7 +46,6 @@ POWER_MEAN = tl.constexpr(2)
 SOFTMAX = tl.constexpr(3)
 
 _CUTS = 2048  # programs that share the edges of an affine map, each with sums of its own
-_TILE = 1024  # bytes; three or four are gathered for every edge
 _FEATURES = 16  # raw edge features whose weights a program sums up
 
 
@@ -218,7 +217,9 @@ def run_backward(
     rows = tuple(x if t is None else t.contiguous() for t in (*rule, *[None] * (4 - len(rule))))
     options = {"RULE": kind.value, "SLOPE": slope}
     arguments = [rows, dx, d_edge[0] if d_edge else dx, dx if shares is None else shares]
-    reduce_rows(_backward, graph[3:], x, edge, eps, arguments, sums=2, tile_bytes=_TILE, LEARNED=learned, **options)
+    reduce_rows(
+        _backward, graph[3:], x, edge, eps, arguments, sums=2, tile_bytes=SMALL_TILE, LEARNED=learned, **options
+    )
     if len(edge) == 2:
         d_edge = [_gradient_of_table(rows, x, graph, edge, eps, options)]
     if len(edge) == 3:
@@ -242,7 +243,9 @@ def _gradient_of_table(
     bounds = torch.arange(table.shape[0] + 1, dtype=sorted_codes.dtype, device=codes.device)
     groups = [torch.searchsorted(sorted_codes, bounds), _targets(graph)[order], order]
     out = torch.empty_like(table, memory_format=torch.contiguous_format)
-    reduce_rows(_table_gradient, groups, x, edge, eps, [source[order], rule, out], sums=1, tile_bytes=_TILE, **options)
+    reduce_rows(
+        _table_gradient, groups, x, edge, eps, [source[order], rule, out], sums=1, tile_bytes=SMALL_TILE, **options
+    )
     return out
 
 

@@ -13,6 +13,7 @@ from deepergcn.ops.kernels.gpu.rows import AFFINE, DENSE, JOINED, NONE, PART, TA
 
 _SHORTEST_HUB = 512
 _MOST_CUTS = 1 << 14  # two slots each: what hubs may take beside the features
+SMALL_TILE = 1024  # bytes, for a kernel that has many tiles at once
 _TILE = 2048  # bytes of a tile of numbers; more would need more registers than a thread has
 _WIDEST_TILE = 128
 

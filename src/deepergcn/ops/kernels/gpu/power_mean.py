@@ -17,7 +17,7 @@ from torch import Tensor
 
 from deepergcn.ops.kernels.contract import Gradients, Tensors, nonzero_power
 from deepergcn.ops.kernels.gpu.backward import POWER_MEAN, run_backward
-from deepergcn.ops.kernels.gpu.launch import number_of, reduce_rows
+from deepergcn.ops.kernels.gpu.launch import SMALL_TILE, number_of, reduce_rows
 from deepergcn.ops.kernels.gpu.maths import divide, excess, exp_pair, log1p, root_of_exp
 from deepergcn.ops.kernels.gpu.rows import JOINED, PART, columns_of, messages, slot_of, span
 
@@ -145,7 +145,7 @@ def backward(
     if not learn:
         return dx, d_edge, torch.zeros_like(p)
     slope = torch.empty_like(level)
-    reduce_rows(_slope, graph[:3], x, edge, eps, [powers, level, dominant, slope], sums=1)
+    reduce_rows(_slope, graph[:3], x, edge, eps, [powers, level, dominant, slope], sums=1, tile_bytes=SMALL_TILE)
     return dx, d_edge, (g * slope).sum(dim=0, dtype=torch.float64).to(p.dtype)
 
 
