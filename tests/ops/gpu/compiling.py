@@ -18,8 +18,8 @@ from typing import Any
 import torch
 import triton
 from torch import Tensor
-from triton import knobs
 from triton.backends.compiler import GPUTarget
+from triton.backends.nvidia.compiler import get_ptxas
 from triton.runtime import driver
 from triton.runtime.jit import JITFunction
 
@@ -63,12 +63,17 @@ def collect(architecture: str, found: dict[str, dict[str, Any]]) -> None:
         key = f"{architecture} {name} {kernel.hash}"
         if key not in found:
             constants = {key: str(value) for key, value in options.items() if key.isupper()}
-            found[key] = {"kernel": name, "target": architecture, "constants": constants, **assemble(kernel)}
+            found[key] = {
+                "kernel": name,
+                "target": architecture,
+                "constants": constants,
+                **assemble(kernel, int(architecture[3:])),
+            }
 
     JITFunction.run = compile_only
 
 
-def assemble(kernel: Any) -> dict[str, int]:
+def assemble(kernel: Any, architecture: int) -> dict[str, int]:
     """Registers a thread and bytes of spilled registers, as ``ptxas -v`` reports them."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "kernel.ptx"
@@ -76,7 +81,7 @@ def assemble(kernel: Any) -> dict[str, int]:
         target = re.search(r"^\.target (sm_\w+)", kernel.asm["ptx"], re.MULTILINE)
         assert target is not None
         said = subprocess.run(
-            [knobs.nvidia.ptxas.path, "-v", f"--gpu-name={target[1]}", source, "-o", source.with_suffix(".cubin")],
+            [get_ptxas(architecture).path, "-v", f"--gpu-name={target[1]}", source, "-o", source.with_suffix(".cubin")],
             capture_output=True,
             text=True,
             check=True,
