@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 LOCK := requirements.lock
 LOCK_VENV := build/lock-venv
 
-.PHONY: help install train test test-gpu test-processors lint coverage hooks lock bench docs figures clean
+.PHONY: help install train test test-gpu test-processors lint coverage hooks lock bench bench-gpu docs figures clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s%s\n", $$1, $$2 }' Makefile
@@ -86,6 +86,9 @@ bench: $(READY) ## install, then measure speed and memory beside PyTorch Geometr
 	$(BIN)/python -m benchmarks.growth
 	$(BIN)/python -m benchmarks.whole_steps proteins
 	$(BIN)/python -m benchmarks.whole_steps arxiv
+
+bench-gpu: $(READY) ## install, then measure speed and memory on a GPU beside PyTorch Geometric
+	$(BIN)/python -m benchmarks.gpu
 
 docs: $(READY) ## install, then build the site into build/site, and the table of PyTorch Geometric's features from its tests
 	$(BIN)/python -m pip install --quiet --constraint $(LOCK) --editable '.[docs]'
