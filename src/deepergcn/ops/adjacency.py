@@ -1,6 +1,7 @@
 """One graph's structure: who sends to whom, ordered by target and by source, built once and shared by every layer."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from typing import Self
 
 import torch
@@ -125,16 +126,12 @@ class Adjacency:
 
     def to(self, device: torch.device | str) -> "Adjacency":
         """The same structure on another device."""
-        return replace(
-            self,
-            rowptr=self.rowptr.to(device),
-            source=self.source.to(device),
-            edge=self.edge.to(device),
-            rowptr_t=self.rowptr_t.to(device),
-            target=self.target.to(device),
-            edge_t=self.edge_t.to(device),
-            given=None if self.given is None else self.given.to(device),
-        )
+        return self.apply(lambda tensor: tensor.to(device))
+
+    def apply(self, change: Callable[[Tensor], Tensor]) -> "Adjacency":
+        """The same structure with ``change`` applied to each of its tensors."""
+        names = [field.name for field in fields(self) if isinstance(getattr(self, field.name), Tensor)]
+        return replace(self, **{name: change(getattr(self, name)) for name in names})
 
     def __repr__(self) -> str:
         return f"Adjacency({self.num_sources} sources, {self.num_targets} targets, {self.num_edges} edges)"

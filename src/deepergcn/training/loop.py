@@ -23,12 +23,13 @@ from deepergcn.training.calibrate import fit_calibration
 from deepergcn.training.evaluation import Evaluation
 from deepergcn.training.finite import check_finite, check_gradient, explained
 from deepergcn.training.flag import flag_step
-from deepergcn.training.losses import LossFunction, balanced_weight, make_loss, present_labels
+from deepergcn.training.losses import LossFunction, balanced_weight, make_loss
 from deepergcn.training.metrics import make_metric
 from deepergcn.training.optimizer import learning_rate, make_optimizer
 from deepergcn.training.seeds import seed_torch
 from deepergcn.training.signals import Interrupted, Signals
 from deepergcn.training.steps import labelled, learned_weight, training_batches
+from deepergcn.training.transfer import Counted, on_device
 
 
 class Loop:
@@ -79,7 +80,8 @@ class Loop:
     def _epoch(self, epoch: int) -> None:
         progress, started = self.progress, time.perf_counter() - self.progress.seconds
         self.model.train()
-        for step, batches in enumerate(self.source.steps(epoch, progress.step), start=progress.step):
+        steps = on_device(self.source.steps(epoch, progress.step), self.fabric.device)
+        for step, batches in enumerate(steps, start=progress.step):
             loss, count = self._step(epoch, step, batches)
             progress.loss_sum += loss * count
             progress.loss_count += count
@@ -114,32 +116,40 @@ class Loop:
             self._save_state()
             self.callback.on_epoch_end(row, layers, self.progress)
 
-    def _step(self, epoch: int, step: int, batches: list[GraphBatch]) -> tuple[float, int]:
-        """One step of the optimizer; the loss over the batches of all processes, and the number of its labels."""
+    def _step(self, epoch: int, step: int, batches: list[Counted]) -> tuple[float, int]:
+        """One step of the optimizer; the loss over the batches of all processes, and the number of its labels.
+
+        Loss and gradient are read once, at the end: a GPU has all of the step to do by then, and the next one's batches
+        on their way.
+        """
         place = f"epoch {epoch}, step {step + 1}"
         for group in self.optimizer.param_groups:
             group["lr"] = self._learning_rate(epoch, step)
-        counts = [int(present_labels(labelled(batch, batch.y)[1]).sum()) for batch in batches]
+        labels = sum(count for _, count in batches)
         seed_torch(self.seed, "dropout", epoch, step, self.fabric.global_rank)
         self.stepper.zero_grad()
-        sum_of_losses = 0.0
-        for number, (batch, count) in enumerate(zip(batches, counts, strict=True), start=1):
-            data = batch.to(self.fabric.device)
+        sum_of_losses = torch.zeros((), dtype=torch.float64, device=self.fabric.device)
+        for number, (data, count) in enumerate(batches, start=1):
             if self.recipe.training.drop_edge:
                 data = drop_edges(data, self.recipe.training.drop_edge)
             # How many labels the other processes have is known after the step, and divided by then.
-            share = count / max(sum(counts), 1) if self.fabric.world_size == 1 else float(count)
+            share = count / max(labels, 1) if self.fabric.world_size == 1 else float(count)
             loss = self._backward(data, share, place, last=number == len(batches))
-            sum_of_losses += float(loss) * count
-        sum_of_losses, found = self._of_all_processes(sum_of_losses, sum(counts))
-        total = max(int(found), 1)
+            sum_of_losses += loss.double() * count
+        total, loss_sum = max(labels, 1), None
         if self.fabric.world_size > 1:  # whose gradients were averaged
+            loss_sum, found = self._of_all_processes(float(sum_of_losses), labels)
+            total = max(int(found), 1)
             torch._foreach_mul_(self._gradients(), self.fabric.world_size / total)
-        self._clip(place)
+        norm = self._clip(place)
         self.stepper.step()
         if self.average is not None:
             self.average.update_parameters(self.model)
-        return sum_of_losses / total, total
+        own_sum, length = torch.stack([sum_of_losses, norm.to(sum_of_losses)]).tolist()
+        if not math.isfinite(length):  # of a GPU, which has not changed its weights
+            check_finite(self.model, data, loss, place)
+            check_gradient(self.model, norm, place)
+        return (own_sum if loss_sum is None else loss_sum) / total, total
 
     def _backward(self, data: GraphBatch, share: float, place: str, last: bool) -> Tensor:
         """The loss of a batch; its gradient, times ``share``, is added to the weights'."""
@@ -151,7 +161,8 @@ class Loop:
                 with explained(self.model, place):
                     outputs, targets = labelled(data, self.wrapped(data))
                 loss = self.loss(outputs.float(), targets, learned_weight(data))
-                check_finite(self.model, data, loss, place)
+                if loss.device.type == "cpu":
+                    check_finite(self.model, data, loss, place)
                 self.fabric.backward(loss * (share / max(ascents, 1)))
             return loss.detach()
 
@@ -175,11 +186,16 @@ class Loop:
     def _gradients(self) -> list[Tensor]:
         return [p.grad for p in self.model.parameters() if p.grad is not None]
 
-    def _clip(self, place: str) -> None:
+    def _clip(self, place: str) -> Tensor:
+        """The norm of the gradient; a gradient that is not finite is refused on a CPU, and left out by a GPU's step."""
         norm = get_total_norm(self._gradients())
-        check_gradient(self.model, norm, place)
+        if norm.device.type == "cpu":
+            check_gradient(self.model, norm, place)
+        else:
+            self.optimizer.found_inf = (~norm.isfinite()).float()  # type: ignore[attr-defined]  # read by a fused step
         if self.recipe.optimizer.clip is not None:
             clip_grads_with_norm_(self.model.parameters(), self.recipe.optimizer.clip, norm)
+        return norm
 
     def _evaluate(self, epoch: int) -> Scores | None:
         if epoch % self.recipe.evaluation.every and epoch < self.recipe.training.epochs:

@@ -53,7 +53,7 @@ def learned_weight(data: GraphBatch) -> Tensor | None:
     """The weight of every item that is learned from, where the batch has such weights."""
     if "loss_weight" not in data:
         return None
-    weight: Tensor = data.loss_weight[data.train_mask]
+    weight: Tensor = data.loss_weight[_learned(data)]
     return weight
 
 
@@ -61,4 +61,10 @@ def labelled(data: GraphBatch, outputs: Tensor) -> tuple[Tensor, Tensor]:
     """The outputs and the targets of what is learned from in a batch: all graphs or pairs, or the train nodes."""
     if "train_mask" not in data:
         return outputs, data.y
-    return outputs[data.train_mask], data.y[data.train_mask]
+    return outputs[_learned(data)], data.y[_learned(data)]
+
+
+def _learned(data: GraphBatch) -> Tensor:
+    """The nodes that are learned from: their numbers where they have been looked up (``transfer``), else their mask."""
+    nodes: Tensor = data.train_index if "train_index" in data else data.train_mask
+    return nodes

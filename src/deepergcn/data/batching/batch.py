@@ -39,7 +39,7 @@ class GraphBatch(Data):
             super().apply(func, *tensors)
         if "adjacency" in names:
             adjacency: Adjacency = self["adjacency"]
-            self["adjacency"] = adjacency.to(func(adjacency.rowptr).device)
+            self["adjacency"] = adjacency.apply(func)
         return self
 
 
