@@ -162,8 +162,8 @@ def bytes_of(make: Callable[[int, int], Work], nodes: int, edges: int) -> int:
 
 def per_node_and_edge(make: Callable[[int, int], Work]) -> tuple[float, float]:
     """The bytes a node and an edge of forward and backward together."""
-    base, more_nodes, more_edges = (bytes_of(make, *size) for size in ((8, 512), (16, 512), (8, 1024)))
-    return (more_nodes - base) / 8, (more_edges - base) / 512
+    base, more_nodes, more_edges = (bytes_of(make, *size) for size in ((4, 256), (8, 256), (4, 512)))
+    return (more_nodes - base) / 4, (more_edges - base) / 256
 
 
 @contextmanager

@@ -16,11 +16,15 @@ from deepergcn.ops.operators import device
 @pytest.mark.parametrize("options", [{"aggr": "softmax", "learn_t": True}, {"aggr": "max"}])
 def test_a_model_of_pyg_runs_on_the_kernels(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fast_aggregation, "SMALL", 1)
-    launch, launched = device.gpu_kernels("launch"), []
+    launch = device.gpu_kernels("launch")
+    launched: list[Any] = []
     run = launch.launch
-    monkeypatch.setattr(
-        launch, "launch", lambda kernel, *rest, **more: (launched.append(kernel), run(kernel, *rest, **more))
-    )
+
+    def note(kernel: Any, *arguments: Any, **constants: Any) -> None:
+        launched.append(kernel)
+        run(kernel, *arguments, **constants)
+
+    monkeypatch.setattr(launch, "launch", note)
     torch.manual_seed(0)
     theirs = GENConv(3, 4, edge_dim=2, **options).double()
     ours = deepergcn.accelerate(GENConv(3, 4, edge_dim=2, **options).double())

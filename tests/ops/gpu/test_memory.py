@@ -58,7 +58,7 @@ def train(options: dict[str, Any], edge_attr: Tensor | None) -> int:
     return largest.numbers
 
 
-AGGREGATIONS = {
+AGGREGATIONS: dict[str, dict[str, Any]] = {
     "softmax": {"aggr": "softmax", "learn_beta": True, "norm": "batch"},
     "power_mean": {"aggr": "power_mean", "learn_p": True, "norm": "layer"},
     "max": {"aggr": "max", "norm": "batch"},
