@@ -134,7 +134,8 @@ def main() -> None:
     gpu = torch.cuda.get_device_name()
     edge_index, nodes, origin = arxiv()
     edge_index = edge_index.cuda()
-    part, raw, members = (t.cuda() if isinstance(t, Tensor) else t for t in proteins_partition())
+    part, raw, members = proteins_partition()
+    part, raw = part.cuda(), raw.cuda()
     for dtype in (torch.float32, torch.bfloat16):
         for aggr in ("softmax", "powermean"):
             seconds, memory = measure(aggregations(edge_index, None, nodes, 128, aggr, dtype))

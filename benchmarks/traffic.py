@@ -51,8 +51,8 @@ class Operators(TorchDispatchMode):
     """The bytes that PyTorch's operators read and write; bytes as such are moved by the interpreter alone."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.bytes = 0
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.bytes: int = 0
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = function(*args, **(kwargs or {}))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -131,7 +131,8 @@ class Adjacency:
     def apply(self, change: Callable[[Tensor], Tensor]) -> "Adjacency":
         """The same structure with ``change`` applied to each of its tensors."""
         names = [field.name for field in fields(self) if isinstance(getattr(self, field.name), Tensor)]
-        return replace(self, **{name: change(getattr(self, name)) for name in names})
+        changed: dict[str, Any] = {name: change(getattr(self, name)) for name in names}
+        return replace(self, **changed)
 
     def __repr__(self) -> str:
         return f"Adjacency({self.num_sources} sources, {self.num_targets} targets, {self.num_edges} edges)"

@@ -25,8 +25,8 @@ class Largest(TorchDispatchMode):
     """The numbers of the largest tensor that any operator of PyTorch gives."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.numbers = 0
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.numbers: int = 0
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = function(*args, **(kwargs or {}))
@@ -55,7 +55,7 @@ def train(options: dict[str, Any], edge_attr: Tensor | None) -> int:
     with Largest() as largest:
         model(*inputs).square().sum().backward()
     assert all(parameter.grad is not None for parameter in model.parameters())
-    return largest.numbers
+    return int(largest.numbers)
 
 
 AGGREGATIONS: dict[str, dict[str, Any]] = {
