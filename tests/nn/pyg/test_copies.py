@@ -3,6 +3,7 @@
 import copy
 import io
 import pickle
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,14 +66,10 @@ def test_a_pickle_holds_pygs_own_classes(tmp_path: Path) -> None:
         assert b"deepergcn" not in content  # so that it loads where this package is not installed
 
 
-def saliency() -> CaptumExplainer:
-    pytest.importorskip("captum", reason="PyG leaves it to the user")
-    return CaptumExplainer("Saliency")
-
-
 @pytest.mark.filterwarnings("ignore:Input Tensor . did not already require gradients")
 @pytest.mark.parametrize(
-    "algorithm", [lambda: GNNExplainer(epochs=5), saliency], ids=["GNNExplainer", "CaptumExplainer"]
+    "algorithm",
+    [lambda: GNNExplainer(epochs=5), *(partial(CaptumExplainer, name) for name in ("Saliency", "IntegratedGradients"))],
 )
 def test_explanations_are_pygs_before_and_after_copies(algorithm: Any) -> None:
     theirs, fast = models()
@@ -82,6 +79,15 @@ def test_explanations_are_pygs_before_and_after_copies(algorithm: Any) -> None:
         assert_close(found.node_mask, expected.node_mask)
         assert_close(found.edge_mask, expected.edge_mask)
     assert expected.edge_mask.std() > 0
+
+
+@pytest.mark.filterwarnings("ignore:Input Tensor . did not already require gradients")
+@pytest.mark.parametrize("name", ["Saliency", "IntegratedGradients"])
+def test_captum_explains_our_own_modules_as_pygs(name: str) -> None:
+    theirs, _ = models()
+    expected, found = (explanation(model, CaptumExplainer(name)) for model in (theirs, deepergcn.nn.from_pyg(theirs)))
+    assert_close(found.node_mask, expected.node_mask)
+    assert_close(found.edge_mask, expected.edge_mask)
 
 
 def test_an_explained_model_is_accelerated_again_and_can_be_undone() -> None:
