@@ -138,6 +138,53 @@ def _tables(random: Random, corpus: Corpus, folder: Path, kind: str) -> Case:
     return Case(kind, folder, "library", {"source": str(nodes), "edges": str(edges), "options": options})
 
 
+def _links(random: Random, corpus: Corpus, folder: Path, kind: str) -> Case:
+    """A damaged table of links, or of the nodes or edges beside it."""
+    files = {name: corpus.folder / f"{name}.csv" for name in ("nodes", "edges")} | {
+        "links": corpus.folder / "edges.csv"
+    }
+    damaged = random.choice(("links", "links", "nodes", "edges"))
+    files[damaged] = _table(random, corpus.nodes if damaged == "nodes" else corpus.edges, folder, damaged)
+    arguments = ["train", "--epochs", "1", *small(), "--out", "run", "--links", str(files["links"])]
+    for name in ("nodes", "edges"):
+        if name == damaged or random.random() < 0.5:
+            arguments += [f"--{name}", str(files[name])]
+    return Case(kind, folder, "program", arguments)
+
+
+def _flags(random: Random, corpus: Corpus, folder: Path, kind: str) -> Case:
+    """Hostile values of the flags for own files."""
+    nodes, edges = str(corpus.folder / "nodes.csv"), str(corpus.folder / "edges.csv")
+    given = random.choice(
+        (
+            [
+                "--molecules",
+                str(corpus.folder / "molecules.csv"),
+                "--target",
+                random.choice(("y", "number", "y,number")),
+            ],
+            ["--nodes", nodes, "--edges", edges, "--label", random.choice(("y", "size"))],
+            ["--links", edges],
+        )
+    )
+    values = (
+        *CELLS,
+        "all",
+        "y",
+        "colour,size",
+        "0.5,0.5",
+        "1,0,0",
+        "nan,0,1",
+        "-1",
+        "largest",
+        "stratified",
+        "rocauc,r2",
+    )
+    for flag in random.sample(FLAGS, random.choice((1, 1, 2))):
+        given += [f"--{flag}", _argument(random.choice(values))]
+    return Case(kind, folder, "program", ["train", "--epochs", "1", *small(), "--out", "run", *given])
+
+
 def _options(random: Random, corpus: Corpus, folder: Path, kind: str) -> Case:
     """Options of the readers that are none."""
     molecules = (
@@ -324,10 +371,19 @@ def _argument(text: str) -> str:
 KEYS = tuple(schema_keys())
 """Every key of a recipe."""
 
+FLAGS = (
+    *("smiles-column", "id-column", "source-column", "target-column", "features", "edge-features", "drop", "numeric"),
+    *("categorical", "task", "metric", "positive", "missing", "split", "split-fractions", "split-seed", "delimiter"),
+    *("fragments", "seed", "runs"),
+)
+"""Flags of ``train`` that take a value, for own files."""
+
 _KINDS: dict[str, tuple[Callable[[Random, Corpus, Path, str], Case], int]] = {
     "molecules": (_molecules, 16),
     "sdf": (_sdf, 8),
     "tables": (_tables, 16),
+    "links": (_links, 8),
+    "flags": (_flags, 12),
     "options": (_options, 8),
     "layout": (_layout, 14),
     "model": (_model, 8),
