@@ -162,3 +162,12 @@ def test_a_loop_of_links_is_one_line(deepergcn: Program, tmp_path: Path, argumen
     assert "loop.csv: " in answer.err
     assert answer.err.count("\n") == 1
     assert not (tmp_path / "run").exists()
+
+
+def test_a_split_that_names_no_column_is_one_line(deepergcn: Program, tmp_path: Path) -> None:
+    nodes, edges = table_files(tmp_path)
+    answer = deepergcn("train", "--nodes", nodes, "--edges", edges, "--label", "y", "--split", ",", "--out", "run")
+    assert answer.code == 2
+    assert answer.err.splitlines()[-1].endswith(
+        "nodes.csv: the split names no column; expected the name of one, or of several masks"
+    )

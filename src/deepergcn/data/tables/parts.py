@@ -22,6 +22,8 @@ def check_choice(split: str, choices: object = Split) -> None:
 def named_parts(table: Columns, columns: str | Sequence[str]) -> list[str | None]:
     """The part of every row: by one column that says train, valid or test, or by several that are masks."""
     names = (columns,) if isinstance(columns, str) else tuple(columns)
+    if not names:
+        raise InputError(f"{table.path}: the split names no column; expected the name of one, or of several masks")
     table.require(names, "split")
     cells = {name: table.text(name).to_pylist() for name in names}
     with errors_in(table.path):
