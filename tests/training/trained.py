@@ -58,11 +58,11 @@ def small_recipe(source: Path, edges: Path | None = None, settings: Sequence[str
     return load_recipe("solubility", [*SMALL, f"data={json.dumps(data)}", "model.edge_encoder=auto", *settings])
 
 
-def make_run(folder: Path, recipe: Recipe) -> Path:
-    """A run directory with a model of random weights for the data of the recipe."""
+def make_run(folder: Path, recipe: Recipe, seed: int = 0) -> Path:
+    """A run directory with a model of random weights, drawn from the seed, for the data of the recipe."""
     dataset = load_data(recipe)
     info = run_info(dataset)
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     model = build_model(recipe, info.inputs)
     with torch.no_grad():
         for parameter in model.parameters():

@@ -44,7 +44,10 @@ class LinkPredictions(Predictions):
         """The columns ``source``, ``target`` and ``score``; with ``inputs``, the columns of the input and ``score``."""
         ends = {"source": [pair[0] for pair in self.pairs], "target": [pair[1] for pair in self.pairs]}
         known = self.inputs.columns() if inputs and self.inputs is not None else ends
-        return beside(known, {"score": cells(self.values[:, 0])})
+        scores = {"score": cells(self.values[:, 0])}
+        if self.deviations is not None:
+            scores["deviation(score)"] = cells(self.deviations[:, 0])
+        return beside(known, scores)
 
 
 def predict_pairs(
@@ -84,10 +87,9 @@ def predict_pairs(
         (("0", "1"),),
         tuple(f"{u} - {v}" for u, v in named),
         at_rows(values, items, len(items)),
-        (),
-        model.calibration,
-        table,
-        named,
+        calibration=model.calibration,
+        inputs=table,
+        pairs=named,
     )
 
 

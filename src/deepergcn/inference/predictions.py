@@ -47,6 +47,7 @@ class Predictions:
         skipped: The rows that cannot be read, with the reason.
         calibration: How the probabilities were calibrated, where the loss was balanced.
         inputs: The columns of the input.
+        deviations: [rows, outputs], the standard deviation between the members of an ensemble.
     """
 
     task: Task
@@ -57,6 +58,7 @@ class Predictions:
     skipped: tuple[Skipped, ...] = ()
     calibration: Calibration | None = None
     inputs: Columns | None = None
+    deviations: Floats | None = None
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -66,10 +68,14 @@ class Predictions:
         """The predictions as columns by name, None where empty; ``id`` first.
 
         :func:`deepergcn.data.outputs.output_columns` says how they are called. With ``inputs``, the columns of the
-        input come before them, and ``id`` is left out where the input has a column of this name.
+        input come before them, and ``id`` is left out where the input has a column of this name. The predictions of an
+        ensemble have a ``deviation(NAME)`` for every column of numbers.
         """
         decided = decided_classes(self.task, self.values, self.calibration)
         predicted = output_columns(self.task, self.names, self.classes, self.values, decided)
+        if self.deviations is not None:
+            spread = output_columns(self.task, self.names, self.classes, self.deviations, decided)
+            predicted |= {f"deviation({name})": spread[name] for name in predicted if _has_numbers(predicted[name])}
         known = {} if self.inputs is None or not inputs else self.inputs.columns()
         return beside(known if "id" in known else {"id": list(self.ids), **known}, predicted)
 
@@ -156,6 +162,10 @@ def check_ending(path: str | Path, endings: Sequence[str]) -> str:
     if not Path(path).parent.is_dir():
         raise InputError(f"{path}: the folder {Path(path).parent} does not exist")
     return ending
+
+
+def _has_numbers(column: Sequence[Any]) -> bool:
+    return any(isinstance(cell, float) for cell in column)
 
 
 def _text(cell: Any) -> str:

@@ -27,6 +27,7 @@ from deepergcn.nn.networks.hetero import HeteroDeeperGCN
 from deepergcn.recipes.schema import Recipe, TypedTables
 from deepergcn.runs.dataset import load_data
 from deepergcn.runs.environment import environment, warn_of_changes
+from deepergcn.runs.folders import seed_folders
 from deepergcn.runs.model_file import TrainedModel, load_model
 from deepergcn.runs.network import AnyNetwork, Rescale
 from deepergcn.runs.outputs import output_names, two_classes
@@ -43,6 +44,8 @@ _BATCH_SIZE = 256  # graphs at a time, at least: what is seen together changes n
 def load(run: str | Path) -> "Predictor":
     """The trained network of a run directory, of a folder with ``model.safetensors``, or of that file alone.
 
+    The folder of several seeds is an ensemble, whose predictions are means with the deviation between the seeds.
+
     Example::
 
         model = deepergcn.load("runs/solubility")
@@ -51,11 +54,12 @@ def load(run: str | Path) -> "Predictor":
     path = Path(run)
     run_data = None
     if path.is_dir():
-        several = sorted(file.parent.name for file in path.glob("seed-*/run.json"))
-        if several:
-            raise InputError(
-                f"{path}: holds the runs of several seeds; expected one of them, such as {path / several[0]}"
-            )
+        seeds = seed_folders(path)
+        if seeds:
+            from deepergcn.inference.ensemble import Ensemble  # here, since it is a Predictor itself
+
+            trained_seeds = [folder for folder in seeds.values() if (folder / "model.safetensors").is_file()]
+            return Ensemble(path, [load(folder) for folder in trained_seeds])
         alone = (path / "model.safetensors").is_file() and not (path / "run.json").exists()
         if not alone:
             run_data = Run.open(path).recipe.data

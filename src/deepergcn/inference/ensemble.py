@@ -1,0 +1,71 @@
+"""Several seeds of one recipe as one predictor: the mean of their predictions, and how far they differ."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from deepergcn.errors import InputError
+from deepergcn.inference.predictions import Predictions
+from deepergcn.inference.predictor import Input, Predictor
+from deepergcn.nn.networks.graph_network import GraphNetwork
+
+
+class Ensemble(Predictor):
+    """The networks of a folder of seeds, as ``deepergcn train --runs N`` leaves it.
+
+    Only :meth:`predict` takes all of them together; what belongs to a single network is an error that names one.
+
+    Args:
+        folder: the folder.
+        members: the networks, of one recipe, at least two.
+    """
+
+    def __init__(self, folder: Path, members: Sequence[Predictor]) -> None:
+        if len(members) < 2:
+            raise InputError(f"{folder}: has {len(members)} trained seeds; expected at least 2 to average")
+        first = members[0]
+        for member in members[1:]:
+            if member.recipe != first.recipe or member.info.digest != first.info.digest:
+                raise InputError(f"{folder}: holds seeds of different recipes or data; expected one of them")
+        self.folder, self.members = folder, tuple(members)
+        self.recipe, self.info, self.task, self.epoch = first.recipe, first.info, first.task, first.epoch
+
+    def predict(self, data: Input, *arguments: Any, **options: Any) -> Predictions:
+        """The mean of the members' predictions, with the standard deviation between them.
+
+        The arguments are those of :meth:`Predictor.predict`.
+        """
+        first, *others = self.members
+        found = [first.predict(data, *arguments, **options)]
+        quiet = options | {"skipped_file": None, "progress": None}
+        found += [member.predict(data, *arguments, **quiet) for member in others]
+        values = np.stack([one.values for one in found])
+        return replace(found[0], values=values.mean(0), deviations=values.std(0, ddof=1))
+
+    @property
+    def network(self) -> GraphNetwork:  # type: ignore[override]
+        self._refuse()
+
+    def embed(self, *_: Any, **__: Any) -> NoReturn:
+        self._refuse()
+
+    def rows(self, *_: Any, **__: Any) -> NoReturn:
+        self._refuse()
+
+    def evaluate(self, *_: Any, **__: Any) -> NoReturn:
+        self._refuse()
+
+    def evaluate_all(self, *_: Any, **__: Any) -> NoReturn:
+        self._refuse()
+
+    def evaluate_file(self, *_: Any, **__: Any) -> NoReturn:
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        one = next(iter(seed_folders(self.folder).values()))
+        raise InputError(
+            f"{self.folder}: holds several seeds, which predict alone takes together; expected one of them, such as {one}"
+        )
