@@ -11,6 +11,7 @@ from deepergcn.errors import InputError
 from deepergcn.inference.predictions import Predictions
 from deepergcn.inference.predictor import Input, Predictor
 from deepergcn.nn.networks.graph_network import GraphNetwork
+from deepergcn.runs.folders import seed_folders
 
 
 class Ensemble(Predictor):
@@ -67,5 +68,6 @@ class Ensemble(Predictor):
     def _refuse(self) -> NoReturn:
         one = next(iter(seed_folders(self.folder).values()))
         raise InputError(
-            f"{self.folder}: holds several seeds, which predict alone takes together; expected one of them, such as {one}"
+            f"{self.folder}: holds several seeds, which predict alone takes together; "
+            f"expected one of them, such as {one}"
         )
