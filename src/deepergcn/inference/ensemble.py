@@ -8,10 +8,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from deepergcn.errors import InputError
+from deepergcn.inference.inputs import Input
 from deepergcn.inference.predictions import Predictions
-from deepergcn.inference.predictor import Input, Predictor
-from deepergcn.nn.networks.graph_network import GraphNetwork
+from deepergcn.inference.predictor import Predictor
 from deepergcn.runs.folders import seed_folders
+from deepergcn.runs.network import AnyNetwork
 
 
 class Ensemble(Predictor):
@@ -47,7 +48,7 @@ class Ensemble(Predictor):
         return replace(found[0], values=values.mean(0), deviations=values.std(0, ddof=1))
 
     @property
-    def network(self) -> GraphNetwork:  # type: ignore[override]
+    def network(self) -> AnyNetwork:  # type: ignore[override]
         self._refuse()
 
     def embed(self, *_: Any, **__: Any) -> NoReturn:
