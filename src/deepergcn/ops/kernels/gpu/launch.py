@@ -16,6 +16,7 @@ _MOST_CUTS = 1 << 14  # two slots each: what hubs may take beside the features
 SMALL_TILE = 1024  # bytes, for a kernel that has many tiles at once
 _TILE = 2048  # bytes of a tile of numbers; more would need more registers than a thread has
 _WIDEST_TILE = 128
+_LONGEST_TILE = 8  # edges; a narrow tile of more spills registers on sm_90
 
 
 def launch(kernel: Any, grid: tuple[int, ...], *arguments: Any, **constants: Any) -> None:
@@ -94,7 +95,8 @@ def number_of(x: Tensor) -> torch.dtype:
 def blocks(x: Tensor, tile_bytes: int = _TILE) -> dict[str, int]:
     """The edges and channels of a tile."""
     wide = min(max(triton.next_power_of_2(x.shape[1]), 16), _WIDEST_TILE)
-    return {"BLOCK_E": max(tile_bytes // number_of(x).itemsize // wide, 1), "BLOCK_C": wide}
+    long = min(max(tile_bytes // number_of(x).itemsize // wide, 1), _LONGEST_TILE)
+    return {"BLOCK_E": long, "BLOCK_C": wide}
 
 
 def long_row(edges: int) -> int:
