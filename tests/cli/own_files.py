@@ -100,7 +100,7 @@ def read(case: Case, folder: Path, *settings: str) -> str:
         options["molecules"] = str(file)
     else:
         (folder / "edges.csv").write_text(case.edges)
-        options |= {"nodes": str(file), "edges": str(folder / "edges.csv")}
+        options |= {"nodes": [str(file)], "edges": [str(folder / "edges.csv")]}
     found = read_own_data(OwnDataOptions(**options), settings)
     assert found is not None
     return "".join(f"{topic:<9} {text}\n" for topic, text in found[1].report.lines())
