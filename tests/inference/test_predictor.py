@@ -204,10 +204,10 @@ def test_wrong_inputs_are_named(tmp_path: Path) -> None:
     refused(lambda: load(run), "model.safetensors", "is not there yet")
 
 
-def test_of_several_runs_one_is_asked_for(tmp_path: Path) -> None:
+def test_a_folder_of_seeds_with_one_alone_is_refused(tmp_path: Path) -> None:
     (tmp_path / "several").mkdir()
     molecule_run(tmp_path).rename(tmp_path / "several" / "seed-0")
-    refused(lambda: load(tmp_path / "several"), "the runs of several seeds", "seed-0")
+    refused(lambda: load(tmp_path / "several"), "has 1 trained seeds", "expected at least 2 to average")
     assert load(tmp_path / "several" / "seed-0").predict(["CCO"]).ids == ("CCO",)
 
 
