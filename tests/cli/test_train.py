@@ -212,7 +212,7 @@ def test_an_internal_type_error_is_not_told_as_the_users_mistake(
     def broken(*args: object) -> None:
         raise TypeError("a defect of the program")
 
-    monkeypatch.setattr("deepergcn.runs.network._node_encoder", broken)
+    monkeypatch.setattr("deepergcn.runs.model.network._node_encoder", broken)
     with pytest.raises(TypeError, match="a defect of the program"):
         deepergcn("train", *small)
 

@@ -11,7 +11,7 @@ import torch
 import yaml
 from torch import Tensor
 
-from deepergcn.runs.model_file import ENTRY, checksum
+from deepergcn.runs.model.model_file import ENTRY, checksum
 from deepergcn.runs.state import checksums
 from tests.fuzz.mutate import damage_bytes, damage_tree
 

@@ -16,7 +16,7 @@ from deepergcn.nn.networks.registry import NETWORKS
 from deepergcn.recipes import load_recipe, recipe_names
 from deepergcn.recipes.load import dump_recipe, read_recipe
 from deepergcn.recipes.schema import Inputs, ModelSection, Recipe
-from deepergcn.runs.network import build_model, count_parameters
+from deepergcn.runs.model.network import build_model, count_parameters
 
 PAPER = ("ogbn-proteins", "ogbn-arxiv", "ogbg-ppa", "ogbg-molhiv")
 LATER = ("ogbn-products", "ogbg-molpcba")

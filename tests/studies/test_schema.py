@@ -6,7 +6,7 @@ import pytest
 
 from deepergcn.errors import InputError
 from deepergcn.recipes.load import load_recipe
-from deepergcn.runs.network import count_parameters
+from deepergcn.runs.model.network import count_parameters
 from deepergcn.studies.cells import Grid, Source, plan_cells
 from deepergcn.studies.schema import load_study, study_names
 from tests.studies.grids import YAML, small_study

@@ -14,7 +14,7 @@ from safetensors import safe_open
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.ogb.layout_writer import write_layout
 from deepergcn.data.task import Task
-from deepergcn.runs.model_file import load_model
+from deepergcn.runs.model.model_file import load_model
 from deepergcn.runs.run import Run
 
 FORK_SERVER_LOADS = ["tests.training.warm"]

@@ -11,12 +11,12 @@ from torch.testing import assert_close
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 from deepergcn.nn import DeeperGCN
-from deepergcn.runs.model_file import load_model
+from deepergcn.runs.model.model_file import load_model
 from deepergcn.runs.state import Scores
 from deepergcn.training.average import weight_average
-from deepergcn.training.evaluation import Evaluation
 from deepergcn.training.flag import flag_step
-from deepergcn.training.losses import LossFunction, auc_margin, make_loss
+from deepergcn.training.scoring.evaluation import Evaluation
+from deepergcn.training.scoring.losses import LossFunction, auc_margin, make_loss
 from deepergcn.training.train import train
 from tests.training.small import molecule_settings, molecules, repeatable
 

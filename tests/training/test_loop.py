@@ -15,14 +15,14 @@ from deepergcn.recipes.load import load_recipe
 from deepergcn.recipes.schema import OptimizerSection
 from deepergcn.runs.dataset import load_data
 from deepergcn.runs.environment import environment
-from deepergcn.runs.model_file import load_model
+from deepergcn.runs.model.model_file import load_model
 from deepergcn.runs.run import Run
 from deepergcn.runs.state import Progress, Scores, resume_state
 from deepergcn.studies.seeds import train_runs
 from deepergcn.training import loop
-from deepergcn.training.evaluation import Evaluation
-from deepergcn.training.losses import LossFunction, make_loss
 from deepergcn.training.optimizer import learning_rate
+from deepergcn.training.scoring.evaluation import Evaluation
+from deepergcn.training.scoring.losses import LossFunction, make_loss
 from deepergcn.training.train import train
 from tests.training.small import molecule_settings, molecules, network, network_settings, repeatable
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from deepergcn.errors import InputError
 from deepergcn.inference.predictor import load
-from deepergcn.runs.model_file import ENTRY, checksum
+from deepergcn.runs.model.model_file import ENTRY, checksum
 from deepergcn.training.train import train
 from tests.training.trained import make_run, molecule_file, small_recipe
 

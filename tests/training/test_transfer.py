@@ -8,7 +8,7 @@ import torch
 from deepergcn.data import load_dataset
 from deepergcn.data.batching.sources import batch_source
 from deepergcn.ops import Adjacency
-from deepergcn.training.losses import present_labels
+from deepergcn.training.scoring.losses import present_labels
 from deepergcn.training.steps import labelled
 from deepergcn.training.transfer import on_device
 from tests.training.small import network

@@ -14,7 +14,7 @@ from deepergcn.inference.explain import explain
 from deepergcn.inference.export import export
 from deepergcn.recipes.load import load_recipe
 from deepergcn.report.card import write_card
-from deepergcn.runs.network import build_model
+from deepergcn.runs.model.network import build_model
 from deepergcn.runs.run import Run
 from deepergcn.studies.write_report import write_report
 from deepergcn.training.own_data import own_typed_tables

@@ -11,8 +11,8 @@ from deepergcn.data.dataset import Dataset
 from deepergcn.recipes.load import load_recipe
 from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.dataset import load_data
-from deepergcn.runs.model_file import TrainedModel, save_model
-from deepergcn.runs.network import build_model, dataset_inputs
+from deepergcn.runs.model.model_file import TrainedModel, save_model
+from deepergcn.runs.model.network import build_model, dataset_inputs
 from deepergcn.runs.run import FORMAT, Run, RunInfo
 
 SMALL = (

@@ -12,7 +12,7 @@ from deepergcn.inference.inputs import Input
 from deepergcn.inference.predictions import Predictions
 from deepergcn.inference.predictor import Predictor
 from deepergcn.runs.folders import seed_folders
-from deepergcn.runs.network import AnyNetwork
+from deepergcn.runs.model.network import AnyNetwork
 
 
 class Ensemble(Predictor):

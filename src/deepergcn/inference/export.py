@@ -22,7 +22,7 @@ from deepergcn.data.storage.files import write_bytes
 from deepergcn.errors import InputError
 from deepergcn.inference.predictor import Predictor
 from deepergcn.recipes.schema import Width
-from deepergcn.runs.outputs import to_probabilities
+from deepergcn.runs.model.outputs import to_probabilities
 
 Format = Literal["onnx", "torch-export"]
 FORMATS: dict[str, str] = {"onnx": ".onnx", "torch-export": ".pt2"}

@@ -27,7 +27,7 @@ from deepergcn.data.tables.typed import read_typed_tables_to_predict
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.dataset import load_data, transformed
-from deepergcn.runs.network import dataset_inputs
+from deepergcn.runs.model.network import dataset_inputs
 from deepergcn.runs.run import RunInfo
 
 Input = str | Path | Sequence[Any] | Mapping[str, str | Path] | Dataset

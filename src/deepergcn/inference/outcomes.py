@@ -11,7 +11,7 @@ from deepergcn.inference.links import pair_names
 from deepergcn.inference.predictions import probabilities
 from deepergcn.inference.predictor import load
 from deepergcn.report.outcomes import Outcomes
-from deepergcn.training.evaluation import Evaluation
+from deepergcn.training.scoring.evaluation import Evaluation
 
 
 def find_outcomes(run: Path, part: str = "test") -> Outcomes:

@@ -21,8 +21,8 @@ from deepergcn.data.storage.files import write_bytes, write_text
 from deepergcn.data.tables.columns import Columns
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
-from deepergcn.runs.calibration import Calibration
-from deepergcn.runs.outputs import decided_classes, thresholds, to_probabilities
+from deepergcn.runs.model.calibration import Calibration
+from deepergcn.runs.model.outputs import decided_classes, thresholds, to_probabilities
 
 Floats = npt.NDArray[np.float32]
 

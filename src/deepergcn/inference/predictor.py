@@ -28,12 +28,12 @@ from deepergcn.recipes.schema import Recipe, TypedTables
 from deepergcn.runs.dataset import load_data
 from deepergcn.runs.environment import environment, warn_of_changes
 from deepergcn.runs.folders import seed_folders
-from deepergcn.runs.model_file import TrainedModel, load_model
-from deepergcn.runs.network import AnyNetwork, Rescale
-from deepergcn.runs.outputs import output_names, two_classes
+from deepergcn.runs.model.model_file import TrainedModel, load_model
+from deepergcn.runs.model.network import AnyNetwork, Rescale
+from deepergcn.runs.model.outputs import output_names, two_classes
 from deepergcn.runs.run import MetricScore, Run
-from deepergcn.training.evaluation import Evaluation
-from deepergcn.training.scores import all_scores
+from deepergcn.training.scoring.evaluation import Evaluation
+from deepergcn.training.scoring.scores import all_scores
 
 Files = str | Path | Mapping[str, str | Path] | None
 """A file or folder, tables of nodes by type, or what the run says."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
-from deepergcn.runs.network import AnyNetwork
+from deepergcn.runs.model.network import AnyNetwork
 from deepergcn.runs.run import DYNAMIC_COLUMNS, METRIC_COLUMNS, Row, read_rows
 from deepergcn.runs.state import Scores
 

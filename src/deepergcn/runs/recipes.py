@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from deepergcn.recipes.load import load_recipe, recipe_names
 from deepergcn.recipes.schema import Recipe
-from deepergcn.runs.network import count_parameters
+from deepergcn.runs.model.network import count_parameters
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from deepergcn.errors import InputError
-from deepergcn.runs.network import AnyNetwork
+from deepergcn.runs.model.network import AnyNetwork
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from deepergcn.errors import InputError
 from deepergcn.nn.networks.hetero import HeteroDeeperGCN
-from deepergcn.runs.network import AnyNetwork
+from deepergcn.runs.model.network import AnyNetwork
 
 
 def flag_step(model: AnyNetwork, num_nodes: int, ascents: int, step: float, descend: Callable[[int], Tensor]) -> Tensor:

@@ -14,18 +14,18 @@ from deepergcn.data.dataset import Dataset
 from deepergcn.errors import InputError
 from deepergcn.runs.callbacks import Callback
 from deepergcn.runs.log import RunLog
-from deepergcn.runs.model_file import TrainedModel, save_model
-from deepergcn.runs.network import AnyNetwork, Rescale
+from deepergcn.runs.model.model_file import TrainedModel, save_model
+from deepergcn.runs.model.network import AnyNetwork, Rescale
 from deepergcn.runs.run import Run, Summary
 from deepergcn.runs.state import Progress, Scores, resume_state, save_state
 from deepergcn.training.average import weight_average
-from deepergcn.training.calibrate import fit_calibration
-from deepergcn.training.evaluation import Evaluation
 from deepergcn.training.finite import check_finite, check_gradient, explained
 from deepergcn.training.flag import flag_step
-from deepergcn.training.losses import LossFunction, balanced_weight, make_loss
-from deepergcn.training.metrics import make_metric
 from deepergcn.training.optimizer import learning_rate, make_optimizer
+from deepergcn.training.scoring.calibrate import fit_calibration
+from deepergcn.training.scoring.evaluation import Evaluation
+from deepergcn.training.scoring.losses import LossFunction, balanced_weight, make_loss
+from deepergcn.training.scoring.metrics import make_metric
 from deepergcn.training.seeds import seed_torch
 from deepergcn.training.signals import Interrupted, Signals
 from deepergcn.training.steps import labelled, learned_weight, training_batches

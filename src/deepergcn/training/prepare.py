@@ -16,7 +16,7 @@ from deepergcn.runs.callbacks import Callback
 from deepergcn.runs.dataset import LoadedData, absolute, load_data
 from deepergcn.runs.environment import environment, versions, warn_of_changes
 from deepergcn.runs.log import RunLog
-from deepergcn.runs.network import build_model, count_parameters, dataset_inputs
+from deepergcn.runs.model.network import build_model, count_parameters, dataset_inputs
 from deepergcn.runs.older import as_read
 from deepergcn.runs.run import FORMAT, Run, RunInfo
 from deepergcn.runs.state import resume_state

@@ -19,7 +19,7 @@ from deepergcn.runs.callbacks import Callback, Callbacks
 from deepergcn.runs.dataset import LoadedData, load_data
 from deepergcn.runs.folders import next_folder, resumed_folder, seed_folders
 from deepergcn.runs.lock import locked
-from deepergcn.runs.network import build_model
+from deepergcn.runs.model.network import build_model
 from deepergcn.runs.run import Run, Summary
 from deepergcn.runs.sample import write_sample
 from deepergcn.training.batch_norm import synchronize
@@ -33,8 +33,8 @@ from deepergcn.training.distributed import (
     with_threads,
 )
 from deepergcn.training.loop import Loop
-from deepergcn.training.outcome import write_outcome
 from deepergcn.training.prepare import Plan, plan_resume, plan_run, prepare
+from deepergcn.training.scoring.outcome import write_outcome
 from deepergcn.training.seeds import seed_torch
 from deepergcn.training.signals import Interrupted, Signals
 from deepergcn.training.steps import check_steps

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from deepergcn.data.batching.batch import GraphBatch
-from deepergcn.training.losses import present_labels
+from deepergcn.training.scoring.losses import present_labels
 from deepergcn.training.steps import labelled
 
 Counted = tuple[GraphBatch, int]

@@ -14,10 +14,10 @@ from deepergcn.errors import InputError
 from deepergcn.recipes.load import load_recipe
 from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.dataset import load_data
-from deepergcn.runs.network import build_model, dataset_inputs
+from deepergcn.runs.model.network import build_model, dataset_inputs
 from deepergcn.training.cost import sizes
 from deepergcn.training.cost.sizes import Batch, evaluation_partitions, inference_bytes, memory_text, parse_memory
-from deepergcn.training.evaluation import Evaluation
+from deepergcn.training.scoring.evaluation import Evaluation
 from tests.training.small import network, network_settings
 
 

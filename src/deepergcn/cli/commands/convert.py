@@ -16,7 +16,7 @@ def convert(
     ] = None,
 ) -> None:
     """Convert a checkpoint of the paper's authors."""
-    from deepergcn.runs.convert import convert as convert_checkpoint
+    from deepergcn.runs.model.convert import convert as convert_checkpoint
 
     file, info = convert_checkpoint(checkpoint, recipe, out, settings or ())
     typer.echo(f"{file}: {info.parameters:,} parameters, for {info.dataset}")

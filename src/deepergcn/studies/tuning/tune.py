@@ -18,7 +18,7 @@ from deepergcn.runs.lock import locked
 from deepergcn.runs.run import Row, Run
 from deepergcn.runs.state import Progress
 from deepergcn.studies.tuning.space import Space, changed, check_space, default_space
-from deepergcn.training.metrics import make_metric
+from deepergcn.training.scoring.metrics import make_metric
 from deepergcn.training.train import train
 
 if TYPE_CHECKING:

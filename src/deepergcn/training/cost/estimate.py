@@ -8,7 +8,7 @@ from deepergcn.data.storage.memory import available_memory, resident_memory
 from deepergcn.errors import InputError
 from deepergcn.nn.networks.registry import network_class
 from deepergcn.recipes.schema import Recipe
-from deepergcn.runs.network import count_parameters, dataset_inputs
+from deepergcn.runs.model.network import count_parameters, dataset_inputs
 from deepergcn.runs.state import KEPT
 from deepergcn.training.cost.budget import Kept, choose_segments, peak, smallest_peak
 from deepergcn.training.cost.probe import SHALLOW, Probe, Reading

@@ -16,11 +16,11 @@ from deepergcn.data.batching.batch import GraphBatch
 from deepergcn.data.dataset import PARTS, Dataset
 from deepergcn.data.storage.memory import PeakMemory, give_back, resident_memory
 from deepergcn.recipes.schema import Recipe
-from deepergcn.runs.network import AnyNetwork, build_model, dataset_inputs
+from deepergcn.runs.model.network import AnyNetwork, build_model, dataset_inputs
 from deepergcn.runs.state import Progress, save_state
-from deepergcn.training.evaluation import Evaluation
-from deepergcn.training.losses import make_loss
 from deepergcn.training.optimizer import make_optimizer
+from deepergcn.training.scoring.evaluation import Evaluation
+from deepergcn.training.scoring.losses import make_loss
 from deepergcn.training.steps import labelled, training_batches
 
 SHALLOW = 2

@@ -14,8 +14,8 @@ from deepergcn.errors import InputError
 from deepergcn.recipes.schema import DataSection
 from deepergcn.runs.data_report import DataReport
 from deepergcn.runs.dataset import LoadedData
-from deepergcn.training.losses import balanced_weight, present_labels
 from deepergcn.training.own_data.choices import Choices
+from deepergcn.training.scoring.losses import balanced_weight, present_labels
 
 IMBALANCE = 5.0
 """Classes are weighted where one is this many times as frequent as another."""

@@ -9,7 +9,7 @@ from torchmetrics.utilities import dim_zero_cat
 
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
-from deepergcn.training.losses import check_labels, present_labels
+from deepergcn.training.scoring.losses import check_labels, present_labels
 
 
 class Score(Metric):

@@ -5,10 +5,10 @@ import torch
 from torch import Tensor
 
 from deepergcn.data.task import Task
-from deepergcn.runs.calibration import Calibration
-from deepergcn.runs.outputs import decided_classes, thresholds, to_probabilities
-from deepergcn.training.calibrate import fit_calibration
-from deepergcn.training.losses import balanced_weight
+from deepergcn.runs.model.calibration import Calibration
+from deepergcn.runs.model.outputs import decided_classes, thresholds, to_probabilities
+from deepergcn.training.scoring.calibrate import fit_calibration
+from deepergcn.training.scoring.losses import balanced_weight
 
 ITEMS = 8_000
 

@@ -7,7 +7,7 @@ from torch.nn import functional as F
 
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
-from deepergcn.training.losses import balanced_weight, make_loss
+from deepergcn.training.scoring.losses import balanced_weight, make_loss
 
 LABELS = Task("node", "multi-label", 2, "rocauc")
 CLASSES = Task("graph", "multi-class", 3, "accuracy")

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from deepergcn.data.task import LINK_METRICS, Metric, Task
 from deepergcn.errors import InputError
-from deepergcn.training.metrics import make_metric
+from deepergcn.training.scoring.metrics import make_metric
 
 
 def scores(seed: int, links: int = 90, others: int = 150) -> tuple[list[float], list[float]]:

@@ -20,7 +20,7 @@ from torch import distributed as dist
 
 from deepergcn.data.task import Metric, Task
 from deepergcn.errors import InputError
-from deepergcn.training.metrics import make_metric
+from deepergcn.training.scoring.metrics import make_metric
 from tests.training.small import start
 
 BINARY = Task("graph", "binary", 1, "rocauc")

@@ -14,7 +14,7 @@ from deepergcn.data.seeds import derive
 from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.state import Scores
 from deepergcn.training.cost.sizes import evaluation_partitions
-from deepergcn.training.losses import LossFunction, balanced_weight, present_labels
+from deepergcn.training.scoring.losses import LossFunction, balanced_weight, present_labels
 
 Forward = Callable[..., Tensor]
 """A network, or its ``embed``, called with a batch."""
@@ -75,7 +75,7 @@ class Evaluation:
 
         It is None where the part has nothing to score, and NaN where the score or the outputs are not finite.
         """
-        from deepergcn.training.metrics import make_metric  # here, since torchmetrics is slow to import
+        from deepergcn.training.scoring.metrics import make_metric  # here, since torchmetrics is slow to import
 
         metric = make_metric(self.dataset.task, self.scale)
         mine = self.items(part)[self.rank :: self.world]

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from deepergcn.data.task import Metric, Task
 from deepergcn.runs.run import MetricScore
-from deepergcn.training.metrics import make_metric
+from deepergcn.training.scoring.metrics import make_metric
 
 
 def all_scores(

@@ -18,7 +18,7 @@ from deepergcn.nn.networks.hetero import HeteroDeeperGCN
 from deepergcn.nn.networks.paper import num_parameters
 from deepergcn.nn.networks.registry import network_class
 from deepergcn.recipes.schema import Inputs, LinksSection, ModelSection, Recipe, TaskInputs, Width
-from deepergcn.runs.typed_network import NETWORK, build_typed_model, typed_inputs
+from deepergcn.runs.model.typed_network import NETWORK, build_typed_model, typed_inputs
 
 AnyNetwork = GraphNetwork | HeteroDeeperGCN
 """The network of a recipe."""

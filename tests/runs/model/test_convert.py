@@ -15,10 +15,10 @@ from deepergcn.errors import InputError
 from deepergcn.nn import DeeperGCN, num_parameters
 from deepergcn.nn.networks.authors import from_authors
 from deepergcn.ops import Adjacency
-from deepergcn.runs.convert import convert
-from deepergcn.runs.model_file import load_model
+from deepergcn.runs.model.convert import convert
+from deepergcn.runs.model.model_file import load_model
 from tests.cli.program import Program
-from tests.runs.authors import Network
+from tests.runs.model.authors import Network
 
 EDGES = torch.tensor([[0, 1, 1, 2, 3, 4], [1, 0, 2, 1, 4, 3]])
 BATCH = torch.tensor([0, 0, 0, 1, 1])

@@ -12,11 +12,11 @@ from deepergcn.data.outputs import beside, cells, output_columns
 from deepergcn.data.provenance import MoleculeProvenance, label_schema
 from deepergcn.data.storage.csv_text import csv_text
 from deepergcn.data.storage.files import write_bytes, write_text
-from deepergcn.runs.model_file import load_model
-from deepergcn.runs.outputs import decided_classes, output_names, to_probabilities, two_classes
+from deepergcn.runs.model.model_file import load_model
+from deepergcn.runs.model.outputs import decided_classes, output_names, to_probabilities, two_classes
 from deepergcn.runs.run import Run, RunScores
-from deepergcn.training.evaluation import Evaluation
-from deepergcn.training.scores import all_scores
+from deepergcn.training.scoring.evaluation import Evaluation
+from deepergcn.training.scoring.scores import all_scores
 
 _KEPT = ("valid", "test")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from deepergcn.errors import InputError
-from deepergcn.runs.model_file import load_model
+from deepergcn.runs.model.model_file import load_model
 
 
 def test_a_pipe_in_place_of_a_model_is_refused_and_never_waited_for(tmp_path: Path) -> None:

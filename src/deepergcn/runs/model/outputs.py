@@ -7,7 +7,7 @@ from torch import Tensor
 from deepergcn.data.outputs import Floats
 from deepergcn.data.provenance import label_schema
 from deepergcn.data.task import Task
-from deepergcn.runs.calibration import Calibration
+from deepergcn.runs.model.calibration import Calibration
 from deepergcn.runs.run import RunInfo
 
 

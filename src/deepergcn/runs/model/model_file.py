@@ -16,8 +16,8 @@ from deepergcn.data.storage.source_files import check_file
 from deepergcn.errors import InputError
 from deepergcn.recipes.load import dump_recipe, read_recipe
 from deepergcn.recipes.schema import Recipe
-from deepergcn.runs.calibration import Calibration
-from deepergcn.runs.network import AnyNetwork, build_model
+from deepergcn.runs.model.calibration import Calibration
+from deepergcn.runs.model.network import AnyNetwork, build_model
 from deepergcn.runs.older import as_read
 from deepergcn.runs.run import FORMAT, FORMATS, RunInfo, parse_json
 

@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from deepergcn.data.task import Task
-from deepergcn.runs.calibration import Calibration
-from deepergcn.training.losses import present_labels
+from deepergcn.runs.model.calibration import Calibration
+from deepergcn.training.scoring.losses import present_labels
 
 _EPSILON = 0.01
 _STEPS = 200
@@ -28,7 +28,7 @@ def fit_calibration(task: Task, outputs: Tensor, targets: Tensor, weight: Tensor
         task: what is predicted.
         outputs: [items, outputs] of the network on items that it was not trained on.
         targets: their labels, as a dataset holds them.
-        weight: of the loss, as :func:`deepergcn.training.losses.balanced_weight` gives it.
+        weight: of the loss, as :func:`deepergcn.training.scoring.losses.balanced_weight` gives it.
     """
     present = present_labels(targets)
     if not bool(present.any()) or not bool(outputs.isfinite().all()):

@@ -1,0 +1,1 @@
+"""The network of a run: built from its recipe, written to its file, and what its outputs mean."""

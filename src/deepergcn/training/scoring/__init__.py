@@ -1,0 +1,1 @@
+"""Losses, metrics and what they say of a network: in every epoch, and when a run has ended."""
