@@ -57,6 +57,13 @@ def test_a_training_molecule_is_its_own_nearest_example(tmp_path: Path) -> None:
     assert explain(model, ["CCO"], neighbours=False)[0].nearest == ()
 
 
+def test_the_positive_class_of_a_label_is_named(tmp_path: Path) -> None:
+    model = load(molecule_run(tmp_path, "binary"))
+    (one,) = explain(model, ["CCO"], output="target", neighbours=False)
+    assert one.output == "target=yes"
+    assert one.value == pytest.approx(float(model.outputs(model.rows(["CCO"]).dataset)[0, 0]), abs=1e-5)
+
+
 def test_nodes_of_a_table_are_explained_by_their_ids(tmp_path: Path) -> None:
     nodes, edges = table_files(tmp_path)
     run = make_run(tmp_path, small_recipe(nodes, edges, label="y", id_column="id"))

@@ -24,6 +24,7 @@ from deepergcn.inference.predictor import Predictor
 from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.report.explanations import ExplainedItem, ExplanationsPage
 from deepergcn.report.page import render
+from deepergcn.runs.model.outputs import two_classes
 
 _log = logging.getLogger(__name__)
 
@@ -36,7 +37,7 @@ class Explanation:
 
     Attributes:
         id: the row's id.
-        output: the name of the output: a target, a class or a label.
+        output: the name of the output: a target, a class, or a label and its positive class (``activity=active``).
         value: the output, in the target's unit or as log-odds (for classes, the logit) before probabilities are taken.
         baseline: the output without features and messages; contributions add up to ``value - baseline``.
         residual: what they miss of it.
@@ -104,6 +105,8 @@ def explain(
     near = _neighbours(model, embeddings[torch.tensor(chosen)]) if neighbours else {}
     ids = {item: name for name, item in positions.items()}
     smiles = _smiles(data, dataset, smiles_column, id_column)
+    positive = [f"={pair[1]}" for pair in two_classes(model.info)]
+    shown = [name + which for name, which in zip(names, positive or [""] * len(names), strict=True)]
     explanations = []
     for place, item in enumerate(chosen):
         nearest, outside = near.get(place, ((), None))
@@ -111,7 +114,7 @@ def explain(
         explanations.append(
             Explanation(
                 id=ids[item],
-                output=names[int(number[item])],
+                output=shown[int(number[item])],
                 value=one.value,
                 baseline=one.baseline,
                 residual=one.residual,
