@@ -319,10 +319,10 @@ class EvaluationSection(Section):
 
 
 class Published(Section):
-    """What the paper reports: mean and standard deviation of the test score, and trainable parameters."""
+    """What the paper reports: mean and standard deviation, where known, of the test score, and trainable parameters."""
 
     score: float
-    deviation: float
+    deviation: float | None = None
     parameters: Count
 
 

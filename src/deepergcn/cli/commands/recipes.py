@@ -27,9 +27,15 @@ def recipes(as_json: Annotated[bool, typer.Option("--json", help="Print the list
             f"{entry.network}, {entry.layers} layers",
             entry.aggregator,
             "" if entry.parameters is None else f"{entry.parameters:,}",
-            "" if entry.published is None else f"{entry.published:.4f} ± {entry.deviation:.4f}",
+            _score(entry.published, entry.deviation),
         )
         for entry in entries
     )
     print_table(("recipe", "task", "network", "aggregator", "parameters", "published"), rows, right=["parameters"])
     say("deepergcn train RECIPE trains one; deepergcn train trains solubility")
+
+
+def _score(published: float | None, deviation: float | None) -> str:
+    if published is None:
+        return ""
+    return f"{published:.4f}" if deviation is None else f"{published:.4f} ± {deviation:.4f}"
