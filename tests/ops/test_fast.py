@@ -186,6 +186,16 @@ def wide_case(channels: int, edges: int, nodes: int = 900, kind: str | None = No
     return Case(x, edge_index, nodes, edge)
 
 
+@pytest.mark.parametrize("features", range(1, 17))
+def test_affine_edge_terms_of_any_number_of_features(features: int) -> None:
+    case = wide_case(9, 60, nodes=12)
+    generator = torch.Generator().manual_seed(features)
+    weight = torch.randn(9, features, generator=generator)
+    edge = ops.Affine(torch.rand(60, features, generator=generator), weight, torch.randn(9, generator=generator))
+    for function in ("sum", "max"):
+        assert_as_exact(ops, function, replace(case, edge=edge))
+
+
 FUNCTIONS: list[tuple[str, str | None, float]] = [
     ("softmax", "beta", 1.0),
     ("softmax", "beta", 50.0),

@@ -100,13 +100,32 @@ def _load(h, x, u, edge, e):
                     s = fma(r, weight[6, j], s)
                     h[j] = fma(t, weight[7, j], s)
                 done = 8
+            elif count >= 4:
+                a, b, c, d = features[e, 0], features[e, 1], features[e, 2], features[e, 3]
+                for j in range(h.shape[0]):
+                    s = fma(a, weight[0, j], x[u, j] + bias[j])
+                    s = fma(b, weight[1, j], s)
+                    s = fma(c, weight[2, j], s)
+                    h[j] = fma(d, weight[3, j], s)
+                done = 4
             else:
                 for j in range(h.shape[0]):
                     h[j] = x[u, j] + bias[j]
-            for k in range(done, count):
-                a = features[e, k]
+            while done + 3 <= count:
+                a, b, c = features[e, done], features[e, done + 1], features[e, done + 2]
                 for j in range(h.shape[0]):
-                    h[j] = fma(a, weight[k, j], h[j])
+                    s = fma(a, weight[done, j], h[j])
+                    s = fma(b, weight[done + 1, j], s)
+                    h[j] = fma(c, weight[done + 2, j], s)
+                done += 3
+            if done + 2 == count:
+                a, b = features[e, done], features[e, done + 1]
+                for j in range(h.shape[0]):
+                    h[j] = fma(b, weight[done + 1, j], fma(a, weight[done, j], h[j]))
+            elif done + 1 == count:
+                a = features[e, done]
+                for j in range(h.shape[0]):
+                    h[j] = fma(a, weight[done, j], h[j])
 
         return affine
 
