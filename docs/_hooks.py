@@ -14,30 +14,24 @@ from deepergcn.recipes.schema import ModelSection, Recipe
 _ROOT = Path(__file__).parents[1]
 _DISPLAY = re.compile(r"\$\$(.+?)\$\$", re.DOTALL)
 _INLINE = re.compile(r"(?<![\\$`])\$([^$\n`]+?)\$(?!\$)")
+_STYLE = re.compile(r"<style>.*?</style>\n", re.DOTALL)
 _CODE = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages that the program, the results and the README know best."""
+    """Add the pages that the program, the results and the examples know best."""
     pages = {
         "reference/commands.md": commands(),
         "reference/recipes.md": recipe_keys(),
-        "measured.md": measured(),
         "paper.md": paper(),
+        "examples.md": examples(),
+        "changes.md": (_ROOT / "CHANGELOG.md").read_text(encoding="utf-8"),
     }
     for path, text in pages.items():
         files.append(File.generated(config, path, content=text))
-    for picture in sorted([*(_ROOT / "results").glob("*.svg"), *(_ROOT / "benchmarks" / "results").glob("*.png")]):
+    for picture in sorted((_ROOT / "benchmarks" / "results").glob("*.png")):
         files.append(File.generated(config, f"pictures/{picture.name}", abs_src_path=str(picture)))
     return files
-
-
-def measured() -> str:
-    """The README's section on speed."""
-    readme = (_ROOT / "README.md").read_text(encoding="utf-8")
-    section = re.search(r"^## Speed\n(.*?)^## ", readme, re.MULTILINE | re.DOTALL)
-    assert section is not None, "README.md has no section Speed"
-    return _pictures("# What was measured\n" + section[1])
 
 
 def paper() -> str:
@@ -46,9 +40,39 @@ def paper() -> str:
     return _pictures(text.replace("# Results", "# The paper and what came out", 1))
 
 
+def examples() -> str:
+    """Every script of ``examples/``: what it shows, what it prints, and its code."""
+    lines = ["# Examples", "", "Scripts in `examples/`. The tests run each and compare what it prints.", ""]
+    for path in sorted((_ROOT / "examples").glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        told, _, code = text.removeprefix('"""').partition('"""\n')
+        told, _, printed = told.partition("It prints::\n")
+        title, _, rest = told.strip().partition("\n")
+        shown = "\n".join(line.removeprefix("    ") for line in printed.strip("\n").splitlines())
+        lines += [f"## {title.rstrip('.')}", "", rest.strip().replace("``", "`"), ""]
+        lines += [
+            f"`python examples/{path.name}` prints",
+            "",
+            "```text",
+            shown,
+            "```",
+            "",
+            "```python",
+            code.strip(),
+            "```",
+            "",
+        ]
+    return "\n".join(lines)
+
+
 def _pictures(text: str) -> str:
-    """The text with its pictures where the site has them."""
-    return re.sub(r"\]\((?:benchmarks/results/|results/)?([\w.+-]+\.(?:svg|png))\)", r"](pictures/\1)", text)
+    """The text with charts drawn into the page, where they take the colours of its scheme."""
+
+    def drawn(found: re.Match[str]) -> str:
+        chart = (_ROOT / "results" / found[1]).read_text(encoding="utf-8").strip()
+        return f'<div class="picture">\n{_STYLE.sub("", chart)}\n</div>'
+
+    return re.sub(r"!\[[^\]]*\]\((?:results/)?([\w.+-]+\.svg)\)", drawn, text)
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

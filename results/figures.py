@@ -1,10 +1,12 @@
-"""Make the tables and pictures of the README files from the results: ``make figures``.
+"""Make the tables and pictures of the README files and of the site from the results: ``make figures``.
 
 What stands between ``<!-- results: STUDY -->`` and ``<!-- end -->`` in a README file is replaced, by the tables of the
 study, and their pictures where the line says ``with pictures``. A run that was repeated with more epochs is not shown.
+What stands between ``<!-- figure: NAME -->`` and ``<!-- end -->`` is replaced by the table or picture of that name.
 """
 
 import re
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -16,21 +18,33 @@ from deepergcn.report.study_charts import study_charts
 from deepergcn.report.svg import draw
 from deepergcn.report.tables import ScoreTable, markdown, score_table
 from deepergcn.studies.schema import StudyDefinition, depth_row, load_study
+from results.scores import depth_chart, score_rows
+from results.speed import all_tables, front_table, growth_table
 
 HERE = Path(__file__).parent
+ROOT = HERE.parent
 BESIDE_THE_PAPER = {"ogbn-proteins", "ogbn-arxiv", "ogbg-ppa", "ogbg-molhiv", "yeast_proteins"}
 """The datasets of the paper, and a small relative of one: its values stand beside ours."""
 
-READMES = (HERE / "README.md", HERE.parent / "README.md")
+READMES = (HERE / "README.md", ROOT / "README.md", ROOT / "docs" / "measured.md")
+DEPTH = HERE / "depth.svg"
 
+_FIGURES: dict[str, Callable[[], str]] = {
+    "scores": score_rows,
+    "speed": front_table,
+    "every speed": all_tables,
+    "growth": growth_table,
+}
+_FIGURE = re.compile(r"(<!-- figure: (?P<name>[\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _PLACE = re.compile(r"(<!-- results: (?P<study>[\w-]+)(?P<pictures> with pictures)? -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def build() -> dict[Path, str]:
     """Every file that is made from the results, with its text."""
-    files: dict[Path, str] = {}
+    files: dict[Path, str] = {DEPTH: draw(depth_chart(), alone=True) + "\n"}
     for readme in READMES:
         text = readme.read_text(encoding="utf-8")
+        text = _FIGURE.sub(lambda place: "\n".join([place[1], _FIGURES[place["name"]](), place[3]]), text)
         files[readme] = _PLACE.sub(partial(_filled, readme.parent, files), text)
     return files
 

@@ -11,16 +11,19 @@ from pathlib import Path
 
 import pytest
 
+from deepergcn import __version__
 from tests.repository import ROOT
 
 BUILD = "import sys; from setuptools import build_meta; print(build_meta.build_{kind}(sys.argv[1]))"
 
 USE = """
+from importlib.metadata import version
+
 import deepergcn
 from deepergcn.data import load_dataset
 from deepergcn.recipes.load import recipe_names
 
-print(deepergcn.__file__)
+print(deepergcn.__file__, deepergcn.__version__, version("deepergcn"))
 print(len(load_dataset("solubility")))
 print(*recipe_names())
 """
@@ -98,8 +101,10 @@ def test_the_wheel_works_in_a_clean_environment(wheel: Path, tmp_path: Path) -> 
     call(*pip, "install", "--quiet", "--no-deps", "--no-index", wheel, folder=tmp_path)
     packages = Path(call(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", folder=tmp_path))
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
-    place, molecules, recipes = call(python, "-W", "ignore", "-c", USE, folder=tmp_path).splitlines()
+    about, molecules, recipes = call(python, "-W", "ignore", "-c", USE, folder=tmp_path).splitlines()
+    place, *versions = about.rsplit(maxsplit=2)
     assert Path(place).is_relative_to(packages)
+    assert versions == [__version__, __version__]
     assert molecules == "1282"
     assert "solubility" in recipes.split()
     assert "Usage: deepergcn" in call(environment / "bin" / "deepergcn", "--help", folder=tmp_path, COLUMNS="80")

@@ -1,21 +1,33 @@
-"""The tutorials run as they stand, the pages link to what is there, and every command and key is documented."""
+"""The tutorials run as they stand, the pages link to what is there, and the program knows every command they show."""
 
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
+from deepergcn.cli.main import app
 from tests.cli.program import Program
+from tests.data.tables.shop import shop
 from tests.repository import ROOT
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
-GENERATED = {"reference/commands.md", "reference/recipes.md", "measured.md", "paper.md"}
+TUTORIALS = [*sorted((DOCS / "tutorials").glob("*.md")), DOCS / "extending.md"]
+GENERATED = {"reference/commands.md", "reference/recipes.md", "paper.md", "examples.md", "changes.md"}
 
 _BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_COMMAND = re.compile(r"^(?:    (?:torchrun .* -m )?|\$ (?:\.venv/bin/)?)deepergcn\b(.*)$", re.MULTILINE)
+
+
+def commands() -> Iterator[Any]:
+    """Every command of the README and of the pages, with a name for the test."""
+    for page in (ROOT / "README.md", *PAGES):
+        for number, line in enumerate(_COMMAND.findall(page.read_text(encoding="utf-8")), start=1):
+            yield pytest.param(line, id=f"{page.stem}-{number}")
 
 
 @pytest.fixture
@@ -43,6 +55,32 @@ def test_a_tutorial_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
             if command[0] == "deepergcn" and not any(part in line for part in _ELSEWHERE):
                 answer = program(*command[1:])
                 assert answer.code == 0, answer.err
+
+
+def test_the_commands_for_typed_tables_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: Program) -> None:
+    """As they stand, with a small network."""
+    shop(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    page = (DOCS / "own-data.md").read_text(encoding="utf-8")
+    example = page.partition("<!-- example: typed -->")[2].partition("<!-- end -->")[0]
+    training, prediction = (shlex.split(line)[1:] for line in example.strip().splitlines())
+    small = ("--epochs", "2", "--set", "model.num_layers=2", "--set", "model.hidden_channels=8")
+    assert program(*training, *small).code == 0
+    assert program(*prediction).code == 0
+    assert len((tmp_path / "happy.csv").read_text().splitlines()) == 61
+
+
+@pytest.mark.parametrize("line", list(commands()))
+def test_the_program_knows_the_command(line: str) -> None:
+    """Only parsed: nothing is read or trained."""
+    program = typer.main.get_command(app)
+    context = typer.Context(program)
+    name, *arguments = shlex.split(line, comments=True) or ["--help"]
+    if name.startswith("--"):
+        return
+    command = program.get_command(context, name)  # type: ignore[attr-defined]
+    assert command is not None, name
+    command.make_context(name, arguments, parent=context)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))

@@ -1,0 +1,112 @@
+"""The tables of speed, from the CSV files that the benchmarks have written."""
+
+import csv
+from pathlib import Path
+
+MEASURED = Path(__file__).parents[1] / "benchmarks" / "results"
+FILES = (
+    "aggregation_arxiv",
+    "aggregation_proteins",
+    "step_proteins",
+    "step_arxiv",
+    "step_molhiv",
+    "epoch_molhiv",
+    "loader_molhiv",
+    "partitions_proteins",
+)
+"""The measurements that the tables show, in their order."""
+
+FRONT = {
+    "softmax aggregation, learned β: ogbn-arxiv's graph, 128 channels": ("aggregation_arxiv", "softmax"),
+    "power-mean aggregation, learned p: the same": ("aggregation_arxiv", "power mean"),
+    "softmax with 8 edge features: 790,000 edges, 64 channels": ("aggregation_proteins", "softmax"),
+    "training step of 112 layers on that graph": ("step_proteins", "112-layer"),
+    "training step of 28 layers on ogbn-arxiv's graph": ("step_arxiv", "28-layer"),
+    "training step of ogbg-molhiv's network, batch of 256": ("step_molhiv", "batch of 256"),
+    "epoch of ogbg-molhiv, with evaluation": ("epoch_molhiv", "epoch"),
+}
+"""The rows of the front page: what it calls a measurement, its file, and a part of its name there (the last counts)."""
+
+Row = dict[str, str]
+
+
+def read(file: str) -> dict[str, list[Row]]:
+    """The rows of a file of measurements, by measurement; the first row of each is this library's."""
+    found: dict[str, list[Row]] = {}
+    with (MEASURED / f"{file}.csv").open(encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader(lines):
+            found.setdefault(row["measurement"], []).append(row)
+    return found
+
+
+def front_table() -> str:
+    """The short table, with the machine below it."""
+    lines = ["| forward and backward | here | PyG | PyG, torch.compile |", "|---|---|---|---|"]
+    machines = []
+    for title, (file, part) in FRONT.items():
+        rows = [rows for name, rows in read(file).items() if part in name][-1]
+        ours = rows[0]
+        theirs = {row["contestant"]: row for row in rows[1:]}
+        cells = [_cell(ours), *(_cell(theirs.get(name), ours) for name in ("PyG", "PyG, torch.compile"))]
+        lines.append(f"| {title} | {' | '.join(cells)} |")
+        machines.append(ours)
+    return "\n".join([*lines, "", machine(machines)]) + "\n"
+
+
+def all_tables() -> str:
+    """Every measurement with every contestant."""
+    lines = ["| measurement | code | time | times ours | extra memory |", "|---|---|---|---|---|"]
+    machines = []
+    for file in FILES:
+        for name, rows in read(file).items():
+            machines.append(rows[0])
+            for number, row in enumerate(rows):
+                ratio = float(row["seconds"]) / float(rows[0]["seconds"])
+                shown = name if number == 0 else ""
+                cells = (shown, row["contestant"], _seconds(row), "" if number == 0 else f"{ratio:.1f}", _memory(row))
+                lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, "", machine(machines)]) + "\n"
+
+
+def growth_table() -> str:
+    """How seconds and memory grow with edges, channels and layers."""
+    lines = ["| grows | value | time | extra memory |", "|---|---|---|---|"]
+    for name, rows in read("growth").items():
+        for number, row in enumerate(rows):
+            value = f"{int(row[name]):,}"
+            lines.append(f"| {name if number == 0 else ''} | {value} | {_seconds(row)} | {_memory(row)} |")
+    return "\n".join(lines) + "\n"
+
+
+def machine(rows: list[Row]) -> str:
+    """On what and when the rows were measured, one line for each machine."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for row in rows:
+        key = tuple(row[name] for name in ("processor", "cores", "threads", "torch", "torch-geometric"))
+        found.setdefault(key, []).append(row["date"])
+    return "\n".join(
+        f"Measured on {processor.replace('(R)', '')}, {cores} cores, {threads} threads, with torch "
+        f"{torch.partition('+')[0]} and PyTorch Geometric {pyg}, {' to '.join(sorted({min(dates), max(dates)}))}."
+        for (processor, cores, threads, torch, pyg), dates in found.items()
+    )
+
+
+def _cell(row: Row | None, ours: Row | None = None) -> str:
+    if row is None:
+        return ""
+    ratio = "" if ours is None else f" ({float(row['seconds']) / float(ours['seconds']):.1f}x)"
+    memory = _memory(row)
+    return f"{_seconds(row)}{ratio}{', ' + memory if memory else ''}"
+
+
+def _seconds(row: Row) -> str:
+    seconds = float(row["seconds"])
+    value, unit = (seconds * 1000, "ms") if seconds < 0.1 else (seconds, "s")
+    return f"{value:#.3g}".removesuffix(".") + f" {unit}"
+
+
+def _memory(row: Row) -> str:
+    if not row["extra_bytes"]:
+        return ""
+    gigabytes = float(row["extra_bytes"]) / 1e9
+    return f"{gigabytes:.1f} GB" if gigabytes >= 0.095 else f"{gigabytes * 1000:.0f} MB"
