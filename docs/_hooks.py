@@ -14,6 +14,7 @@ from deepergcn.recipes.schema import ModelSection, Recipe
 _ROOT = Path(__file__).parents[1]
 _DISPLAY = re.compile(r"\$\$(.+?)\$\$", re.DOTALL)
 _INLINE = re.compile(r"(?<![\\$`])\$([^$\n`]+?)\$(?!\$)")
+_ROLE = re.compile(r":(?:class|data|func|meth|mod):(?=<code>)")
 _STYLE = re.compile(r"<style>.*?</style>\n", re.DOTALL)
 _CODE = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
 
@@ -25,7 +26,7 @@ def on_files(files: Files, config: Any) -> Files:
         "reference/recipes.md": recipe_keys(),
         "paper.md": paper(),
         "examples.md": examples(),
-        "changes.md": (_ROOT / "CHANGELOG.md").read_text(encoding="utf-8"),
+        "changes.md": (_ROOT / "CHANGELOG.md").read_text(encoding="utf-8").replace("](docs/", "]("),
     }
     for path, text in pages.items():
         files.append(File.generated(config, path, content=text))
@@ -85,15 +86,18 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     return "".join(parts)
 
 
+def on_page_content(html: str, **_: Any) -> str:
+    """Docstrings name classes and functions by Sphinx's roles, which a reader need not see."""
+    return _ROLE.sub("", html).replace("Example::</p>", "Example:</p>")
+
+
 def commands() -> str:
     """Every command with its arguments and options, from the help texts of the program."""
     program = typer.main.get_command(app)
     lines = ["# Commands", "", "`deepergcn COMMAND --help` says the same in the terminal.", ""]
-    for name, command in sorted(program.commands.items()):  # type: ignore[attr-defined]
-        inner = getattr(command, "commands", None)
-        for title, one in (
-            ((f"{name} {sub}", sub_one) for sub, sub_one in inner.items()) if inner else ((name, command),)
-        ):
+    for name, command in program.commands.items():  # type: ignore[attr-defined]
+        inner = {f"{name} {sub}": one for sub, one in getattr(command, "commands", {}).items()}
+        for title, one in {name: command, **inner}.items():
             lines += [f"## deepergcn {title}", "", (one.help or "").strip(), ""]
             lines += ["| option | meaning |", "|---|---|"]
             for parameter in one.params:
@@ -113,7 +117,8 @@ def recipe_keys() -> str:
         "# Recipe keys",
         "",
         "A recipe is a YAML file; `deepergcn train FILE` trains it, `--set section.key=value` changes one key, and",
-        "`base: NAME` at its top takes everything else from another recipe.",
+        "`base: NAME` at its top takes everything else from another recipe. Where the default of a key of `model` is",
+        "`None`, the network has its own.",
         "",
     ]
     for section, field in Recipe.model_fields.items():
@@ -139,10 +144,11 @@ def recipe_keys() -> str:
 
 def _option_docs() -> dict[str, str]:
     """What the docstrings of the network and the convolution say of their options."""
-    from deepergcn.nn import DeeperGCN, GENConv
+    from deepergcn.nn import DeeperGCN, GENConv, PowerMeanAggregation, SoftmaxAggregation
     from deepergcn.nn.networks.graph_network import GraphNetwork
 
-    return {**_attributes(GENConv), **_attributes(GraphNetwork), **_attributes(DeeperGCN)}
+    parts = (GENConv, GraphNetwork, DeeperGCN, SoftmaxAggregation, PowerMeanAggregation)
+    return {name: text for part in parts for name, text in _attributes(part).items()}
 
 
 def _attributes(cls: Any) -> dict[str, str]:
@@ -165,7 +171,9 @@ def _type(hint: Any) -> str:
     text = getattr(hint, "__name__", None) if isinstance(hint, type) else str(hint)
     text = re.sub(r"typing\.|Annotated\[(\w+), [^\]]*\]*\)?\]", lambda m: m[1] or "", str(text))
     text = re.sub(r"deepergcn[\w.]*\.|Optional\[(.*)\]$", lambda m: f"{m[1]} | None" if m[1] else "", text)
-    return re.sub(r"\bLiteral\[([^\]]*)\]", lambda m: m[1].replace("'", "").replace(", ", " or "), text)
+    text = re.sub(r"\bLiteral\[([^\]]*)\]", lambda m: m[1].replace("'", "").replace(", ", " or "), text)
+    text = re.sub(r"\btuple\[([^\[\]]*), \.\.\.\]", r"list of \1", text)
+    return re.sub(r"\bUnion\[(.*), NoneType\]", r"\1 | None", text)
 
 
 def _cell(text: str) -> str:

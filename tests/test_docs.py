@@ -26,7 +26,8 @@ _COMMAND = re.compile(r"^(?:    (?:torchrun .* -m )?|\$ (?:\.venv/bin/)?)deeperg
 def commands() -> Iterator[Any]:
     """Every command of the README and of the pages, with a name for the test."""
     for page in (ROOT / "README.md", *PAGES):
-        for number, line in enumerate(_COMMAND.findall(page.read_text(encoding="utf-8")), start=1):
+        text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+        for number, line in enumerate(_COMMAND.findall(text), start=1):
             yield pytest.param(line, id=f"{page.stem}-{number}")
 
 
@@ -61,7 +62,7 @@ def test_the_commands_for_typed_tables_run(tmp_path: Path, monkeypatch: pytest.M
     """As they stand, with a small network."""
     shop(tmp_path)
     monkeypatch.chdir(tmp_path)
-    page = (DOCS / "own-data.md").read_text(encoding="utf-8")
+    page = (DOCS / "own-data.md").read_text(encoding="utf-8").replace("\\\n", " ")
     example = page.partition("<!-- example: typed -->")[2].partition("<!-- end -->")[0]
     training, prediction = (shlex.split(line)[1:] for line in example.strip().splitlines())
     small = ("--epochs", "2", "--set", "model.num_layers=2", "--set", "model.hidden_channels=8")
