@@ -112,7 +112,7 @@ def _legend(lines: tuple[Line, ...]) -> list[str]:
     rows: list[list[str]] = [[]]
     x = _LEFT
     for line in named:
-        width = 30 + 7 * len(line.name)
+        width = 34 + round(7.5 * len(line.name))
         if x + width > WIDTH and rows[-1]:
             rows.append([])
             x = _LEFT
