@@ -103,7 +103,8 @@ def commands() -> str:
             for parameter in one.params:
                 if parameter.name == "help":
                     continue
-                shown = "`, `".join(getattr(parameter, "opts", [])) or str(parameter.name)
+                flags = [*parameter.opts, *parameter.secondary_opts]
+                shown = "`, `".join(flags) or str(parameter.name)
                 if parameter.param_type_name == "argument":
                     shown = (parameter.metavar or str(parameter.name)).upper()
                 lines.append(f"| `{shown}` | {_cell(getattr(parameter, 'help', '') or '')} |")

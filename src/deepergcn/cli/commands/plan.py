@@ -25,7 +25,7 @@ def plan(
     ] = None,
     devices: Annotated[int, typer.Option("--devices", help="The number of processes.", min=1)] = 1,
     machine: Annotated[
-        bool, typer.Option("--machine", help="Also on paper: the same network on 100 million and a billion edges.")
+        bool, typer.Option("--machine", help="Also estimate the same network on 100 million and a billion edges.")
     ] = False,
 ) -> None:
     """Say how long a run takes, how much memory and disk, and what to change if it does not fit."""

@@ -27,7 +27,9 @@ def reproduce(
     layers: Annotated[Text, typer.Option("--layers", metavar="N,N", help="Only these depths, or others.")] = None,
     rows: Annotated[Text, typer.Option("--rows", metavar="NAME,NAME", help="Only these tasks.")] = None,
     columns: Annotated[Text, typer.Option("--columns", metavar="NAME,NAME", help="Only these columns.")] = None,
-    epochs: Annotated[int | None, typer.Option("--epochs", help="Instead of the recipe's.", min=1)] = None,
+    epochs: Annotated[
+        int | None, typer.Option("--epochs", help="Number of epochs, instead of the recipe's.", min=1)
+    ] = None,
     seeds: Annotated[int | None, typer.Option("--seeds", help="Number of seeds, from 0.", min=1)] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of every cell.")
