@@ -9,10 +9,10 @@ from deepergcn.version import __version__
 
 if TYPE_CHECKING:
     from deepergcn import data, inference, nn, ops, recipes, report, runs, studies, training
+    from deepergcn.api.train import train
     from deepergcn.inference.predictor import load
     from deepergcn.nn.pyg.accelerate import accelerate, accelerated, deaccelerate
     from deepergcn.runs.callbacks import Callback
-    from deepergcn.training.train import train
 
 __all__ = [
     "Callback",
@@ -41,7 +41,7 @@ _LAZY = {
     "accelerated": "deepergcn.nn.pyg.accelerate",
     "deaccelerate": "deepergcn.nn.pyg.accelerate",
     "load": "deepergcn.inference.predictor",
-    "train": "deepergcn.training.train",
+    "train": "deepergcn.api.train",
 }
 
 

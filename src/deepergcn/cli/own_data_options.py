@@ -4,7 +4,9 @@ A new option is a field of :class:`OwnDataOptions`, an entry in the groups below
 """
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -48,6 +50,9 @@ class OwnDataOptions:
             "FILE",
         ),
     ] = None
+    graphs: Annotated[Text, _option("--graphs", "Own folder of graphs, as deepergcn.train(graphs=...) writes it.")] = (
+        None
+    )
     links: Annotated[Text, _option("--links", "Own table of links to learn: source, target.", "FILE")] = None
     label: Annotated[
         Texts,
@@ -103,20 +108,34 @@ _NOT_FOR_LINKS = (
     *(name for name in _FOR_TABLES if name != "directed"),
     *(name for name in _FOR_BOTH if name not in ("id_column", "split", "metric")),
 )
+_NOT_FOR_GRAPHS = (*(name for name in _FOR_TABLES if name != "label"), "delimiter")
 _NOT_FOR_TYPES = ("features", "edge_features", "drop", "numeric", "categorical")
 _READER = "data.options."
 
 
-def read_own_data(options: OwnDataOptions, settings: Sequence[str] = ()) -> "tuple[str, OwnData] | None":
+def read_own_data(
+    options: OwnDataOptions,
+    settings: Sequence[str] = (),
+    *,
+    root: Path | None = None,
+    quiet: bool = False,
+    task_reason: str | None = None,
+) -> "tuple[str, OwnData] | None":
     """The recipe for the files that the options name, and what was found in them; None where they name none.
 
     Args:
         options: The options.
         settings: Changes to the recipe as ``--set`` takes them; those of ``data.options`` hold for reading too.
+        root: The folder of caches of molecules and of tables of one type.
+        quiet: Show no progress.
+        task_reason: Why the task is what the options say, for the report.
     """
     if options.molecules is not None:
-        _refuse(options, ("nodes", "edges", "links", *_FOR_TABLES), "does not go with --molecules")
-        return "own-molecules", _molecules(options, options.molecules, settings)
+        _refuse(options, ("nodes", "edges", "links", "graphs", *_FOR_TABLES), "does not go with --molecules")
+        return "own-molecules", _molecules(options, options.molecules, settings, root, quiet)
+    if options.graphs is not None:
+        _refuse(options, ("nodes", "edges", "links", *_FOR_MOLECULES, *_NOT_FOR_GRAPHS), "does not go with --graphs")
+        return "own-graphs", _graphs(options, options.graphs, _choices(options, settings, task_reason))
     if options.links is not None:
         _refuse(options, (*_FOR_MOLECULES, *_NOT_FOR_LINKS), "does not go with --links")
         return "own-links", _links(options, options.links)
@@ -129,22 +148,25 @@ def read_own_data(options: OwnDataOptions, settings: Sequence[str] = ()) -> "tup
             _refuse(options, _NOT_FOR_TYPES, "does not go with types of nodes and edges")
             return "own-typed-tables", _typed_tables(options, nodes, edges, options.label, settings)
         plain = None if edges is None else str(edges)
-        return "own-tables", _tables(options, str(nodes), plain, options.label, settings)
+        choices = _choices(options, settings, task_reason)
+        return "own-tables", _tables(options, str(nodes), plain, options.label, choices, root)
     _refuse(
         options,
         (*_FOR_MOLECULES, *_FOR_TABLES, *_FOR_BOTH),
-        "expected --molecules, --links, or --nodes and --edges, with it",
+        "expected --molecules, --links, --graphs, or --nodes and --edges, with it",
     )
     return None
 
 
-def _molecules(options: OwnDataOptions, path: str, settings: Sequence[str]) -> "OwnData":
+def _molecules(
+    options: OwnDataOptions, path: str, settings: Sequence[str], root: Path | None, quiet: bool
+) -> "OwnData":
     if not options.target:
         raise InputError("--molecules: expected --target with the column to learn")
     from deepergcn.cli.progress import molecule_bar
     from deepergcn.training.own_data import own_molecules
 
-    with molecule_bar() as progress:
+    with nullcontext() if quiet else molecule_bar() as progress:
         return own_molecules(
             path,
             targets=options.target,
@@ -153,8 +175,17 @@ def _molecules(options: OwnDataOptions, path: str, settings: Sequence[str]) -> "
             fragments=_fragments(options.fragments),
             strict=options.strict,
             choices=_choices(options, settings),
+            root=root,
             progress=progress,
         )
+
+
+def _graphs(options: OwnDataOptions, folder: str, choices: "Choices") -> "OwnData":
+    if not options.label:
+        raise InputError("--graphs: expected --label with the column of the graphs to learn")
+    from deepergcn.training.own_data import own_graphs
+
+    return own_graphs(folder, label=options.label, id_column=options.id_column, choices=choices)
 
 
 def _typed_tables(
@@ -175,7 +206,7 @@ def _typed_tables(
 
 
 def _tables(
-    options: OwnDataOptions, nodes: str, edges: str | None, label: list[str], settings: Sequence[str]
+    options: OwnDataOptions, nodes: str, edges: str | None, label: list[str], choices: "Choices", root: Path | None
 ) -> "OwnData":
     from deepergcn.training.own_data import own_tables
 
@@ -192,7 +223,8 @@ def _tables(
         numeric=_listed(options.numeric),
         categorical=_listed(options.categorical),
         directed=options.directed,
-        choices=_choices(options, settings),
+        choices=choices,
+        root=root,
     )
 
 
@@ -213,7 +245,7 @@ def _links(options: OwnDataOptions, path: str) -> "OwnData":
     )
 
 
-def _choices(options: OwnDataOptions, settings: Sequence[str]) -> "Choices":
+def _choices(options: OwnDataOptions, settings: Sequence[str], task_reason: str | None = None) -> "Choices":
     from deepergcn.recipes.load import parse_yaml
     from deepergcn.training.own_data import Choices
 
@@ -232,6 +264,7 @@ def _choices(options: OwnDataOptions, settings: Sequence[str]) -> "Choices":
         seed=options.split_seed,
         delimiter=options.delimiter,
         options=further,
+        **({} if task_reason is None else {"kind_reason": task_reason}),
     )
 
 

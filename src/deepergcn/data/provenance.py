@@ -146,7 +146,38 @@ class TypedTableProvenance(_Record):
     labels: LabelSchema
 
 
-AnyProvenance = MoleculeProvenance | TableProvenance | LinkProvenance | TypedTableProvenance
+class ArrayFeatures(_Record):
+    """How an array of features of graphs becomes that of the network.
+
+    Attributes:
+        width: The number of columns.
+        categories: The number of values of every column, where they are categories.
+        mean, deviation: What numbers are standardized by, column by column; nothing where they stay as they are.
+    """
+
+    width: NonNegativeInt
+    categories: tuple[NonNegativeInt, ...] | None = None
+    mean: tuple[float, ...] = ()
+    deviation: tuple[float, ...] = ()
+
+
+class GraphProvenance(_Record):
+    """How a folder of graphs was read; see ``read_graphs``.
+
+    Attributes:
+        id_column: the column of names for the graphs.
+        labels: how the labels were read.
+        nodes, edges: how the features of nodes and edges were read; None where there are none.
+    """
+
+    reader: Literal["graphs"] = "graphs"
+    id_column: str | None = None
+    labels: LabelSchema
+    nodes: ArrayFeatures | None
+    edges: ArrayFeatures | None
+
+
+AnyProvenance = MoleculeProvenance | TableProvenance | LinkProvenance | TypedTableProvenance | GraphProvenance
 """The record of any reader."""
 
 Provenance = Annotated[AnyProvenance, Field(discriminator="reader")]

@@ -98,6 +98,11 @@ FORMATS: tuple[Format, ...] = (
         _TABLE_LOADER,
     ),
     Format(
+        "a folder with graphs (graphs.safetensors and graphs.parquet)",
+        lambda path: (path / "graphs.safetensors").is_file(),
+        "deepergcn.data.graphs.read:read_graphs",
+    ),
+    Format(
         f"a file of molecules ({', '.join(MOLECULE_NAMES)})",
         lambda path: path.is_file() and path.name.lower().endswith(MOLECULE_NAMES),
         "deepergcn.data.molecules.read:read_molecules",

@@ -1,7 +1,7 @@
 """The rows that a trained network is to predict, read as those that it was trained on."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,29 +12,37 @@ from torch import Tensor
 from deepergcn.categories import ATOM_SIZES
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.endings import MOLECULE_NAMES, SDF_NAMES, SMI_NAMES
-from deepergcn.data.molecules.parse import parse_molecules
-from deepergcn.data.molecules.read import molecule_dataset, read_molecules_to_predict
+from deepergcn.data.graphs.read import LABELS, read_graphs_to_predict
+from deepergcn.data.molecules.read import read_molecules_to_predict
 from deepergcn.data.molecules.rows import MoleculeRows, check_molecule_file, open_rows
 from deepergcn.data.molecules.skipped import Skipped
 from deepergcn.data.progress import ProgressHook
-from deepergcn.data.provenance import AnyProvenance, MoleculeProvenance, TableProvenance, TypedTableProvenance
-from deepergcn.data.storage.digest import text_digest
+from deepergcn.data.provenance import (
+    AnyProvenance,
+    GraphProvenance,
+    MoleculeProvenance,
+    TableProvenance,
+    TypedTableProvenance,
+)
 from deepergcn.data.tables.columns import Columns, read_columns
 from deepergcn.data.tables.features import Unseen
-from deepergcn.data.tables.labels import missing_labels
 from deepergcn.data.tables.read import read_tables_to_predict, table_files
 from deepergcn.data.tables.typed import read_typed_tables_to_predict
 from deepergcn.errors import InputError
+from deepergcn.inference.in_memory import graphs_in_memory, rows_in_memory, tables_in_memory
 from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.dataset import load_data, transformed
 from deepergcn.runs.model.network import dataset_inputs
 from deepergcn.runs.run import RunInfo
 
-Input = str | Path | Sequence[Any] | Mapping[str, str | Path] | Dataset
-"""A file of molecules, a list of SMILES, a table of nodes or a folder with nodes and edges, tables of nodes by type,
-pairs of nodes, or any other dataset."""
-Edges = str | Path | Mapping[str, str | Path] | Mapping[tuple[str, str, str], str | Path] | None
-"""The table of edges that belongs to a table of nodes, or the tables by type."""
+Input = Any
+"""What a network predicts, as a path or in memory.
+
+Molecules: a file, a data frame, a list of SMILES or of molecules of RDKit. A graph: a table of nodes with one of edges,
+a folder with both, data frames, ``Data`` of PyTorch Geometric, a graph of networkx. Graphs: a folder, or a list of
+``Data``. Tables of nodes by type; pairs of nodes; or any :class:`Dataset`."""
+Edges = Any
+"""The table of edges that belongs to a table of nodes, as a path or a data frame, or the tables by type."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,19 +77,23 @@ def read_rows_to_predict(
     skipped_file: str | Path | None = None,
     progress: ProgressHook | None = None,
 ) -> Rows:
-    """The rows of a file of molecules, a list of SMILES, tables of nodes and edges, or any other dataset."""
+    """The rows of an input, read as the data that the network was trained on."""
     task = info.inputs.task.task()
     molecules = task.level == "graph" and info.inputs.nodes == ATOM_SIZES
     if isinstance(data, Dataset):
         rows = _whole(_prepared(data, recipe))
     elif isinstance(data, Mapping) or isinstance(edges, Mapping) or isinstance(info.provenance, TypedTableProvenance):
         rows = _typed_tables(data, edges, recipe, info.provenance, unseen)
+    elif isinstance(info.provenance, TableProvenance):
+        rows = _tables(data, edges, recipe, info.provenance, delimiter, unseen)
+    elif isinstance(info.provenance, GraphProvenance):
+        rows = _graphs(data, recipe, info.provenance)
     elif not isinstance(data, str | Path):
         if not molecules:
             raise InputError("a list of SMILES cannot be predicted: the network was not trained on molecules")
-        rows = _smiles(data, recipe, info)
-    elif isinstance(info.provenance, TableProvenance):
-        rows = _tables(data, edges, recipe, info.provenance, delimiter, unseen)
+        known = info.provenance.smiles_column if isinstance(info.provenance, MoleculeProvenance) else None
+        opened = rows_in_memory(data, smiles_column, id_column, known)
+        rows = _molecules(opened, recipe, info, skipped_file, progress)
     elif molecules and Path(data).name.lower().endswith(MOLECULE_NAMES):
         check_molecule_file(Path(data))
         if smiles_column is None and not Path(data).name.lower().endswith(SDF_NAMES + SMI_NAMES):
@@ -106,38 +118,24 @@ def _whole(dataset: Dataset) -> Rows:
     return Rows(dataset.replace(split=everything), dataset.ids or tuple(map(str, range(count))), torch.arange(count))
 
 
-def _smiles(texts: Sequence[str], recipe: Recipe, info: RunInfo) -> Rows:
-    if isinstance(texts, bytes) or not all(isinstance(text, str) for text in texts):
-        raise InputError("the molecules to predict are not all text; expected SMILES")
-    task = info.inputs.task.task()
-    parsed = parse_molecules(texts)
-    count = len(parsed.positions)
-    if not count:
-        raise InputError(f"none of the {len(texts)} molecules can be read")
-    none = torch.empty(0, dtype=torch.int64)
-    dataset = molecule_dataset(
-        parsed.graphs,
-        name="molecules",
-        task=task,
-        y=missing_labels(task, count),
-        split={"train": none, "valid": none, "test": torch.arange(count)},
-        digest=text_digest(list(texts)),
-    )
-    return Rows(_prepared(dataset, recipe), tuple(texts), torch.from_numpy(parsed.positions), parsed.skipped)
-
-
 def _tables(
-    nodes: str | Path,
-    edges: str | Path | None,
-    recipe: Recipe,
-    provenance: TableProvenance,
-    delimiter: str | None,
-    unseen: Unseen,
+    nodes: Input, edges: Edges, recipe: Recipe, provenance: TableProvenance, delimiter: str | None, unseen: Unseen
 ) -> Rows:
-    files = table_files(nodes, edges)
-    node_table, edge_table = (read_columns(file, delimiter or provenance.delimiter) for file in files)
+    if isinstance(nodes, str | Path) and (edges is None or isinstance(edges, str | Path)):
+        files = table_files(nodes, edges)
+        node_table, edge_table = (read_columns(file, delimiter or provenance.delimiter) for file in files)
+    else:
+        node_table, edge_table = tables_in_memory(nodes, edges, provenance)
     dataset = read_tables_to_predict(node_table, edge_table, provenance=provenance, unseen=unseen)
     return dataclasses.replace(_whole(_prepared(dataset, recipe)), table=node_table)
+
+
+def _graphs(data: Input, recipe: Recipe, provenance: GraphProvenance) -> Rows:
+    in_folder = isinstance(data, str | Path)
+    table = read_columns(Path(data) / LABELS) if in_folder else None
+    graphs = Path(data) if in_folder else graphs_in_memory(data)
+    dataset = read_graphs_to_predict(graphs, provenance=provenance, table=table)
+    return dataclasses.replace(_whole(_prepared(dataset, recipe)), table=table)
 
 
 def _typed_tables(

@@ -9,8 +9,9 @@ from torch import Tensor
 
 from deepergcn.data.batching.batch import GraphBatch
 from deepergcn.data.dataset import PARTS, Dataset
+from deepergcn.data.graphs.read import graphs_digest
 from deepergcn.data.progress import ProgressHook
-from deepergcn.data.provenance import LinkProvenance, TableProvenance, label_schema
+from deepergcn.data.provenance import GraphProvenance, LinkProvenance, TableProvenance, label_schema
 from deepergcn.data.registry import SOURCES
 from deepergcn.data.storage.digest import file_digest, text_digest
 from deepergcn.data.storage.source_files import check_file
@@ -52,14 +53,18 @@ def load(run: str | Path) -> "Predictor":
         model.predict(["CCO", "c1ccccc1"]).columns()
     """
     path = Path(run)
-    run_data = None
-    if path.is_dir():
-        seeds = seed_folders(path)
-        if seeds:
-            from deepergcn.inference.ensemble import Ensemble  # here, since it is a Predictor itself
+    if path.is_dir() and (seeds := seed_folders(path)):
+        from deepergcn.inference.ensemble import Ensemble  # here, since it is a Predictor itself
 
-            trained_seeds = [folder for folder in seeds.values() if (folder / "model.safetensors").is_file()]
-            return Ensemble(path, [load(folder) for folder in trained_seeds])
+        trained_seeds = [folder for folder in seeds.values() if (folder / "model.safetensors").is_file()]
+        return Ensemble(path, [load(folder) for folder in trained_seeds])
+    return Predictor(*load_trained(path))
+
+
+def load_trained(run: Path) -> tuple[TrainedModel, bool]:
+    """What a :class:`Predictor` is made of, from a run directory, a folder with ``model.safetensors``, or that file."""
+    path, run_data = run, None
+    if path.is_dir():
         alone = (path / "model.safetensors").is_file() and not (path / "run.json").exists()
         if not alone:
             run_data = Run.open(path).recipe.data
@@ -70,7 +75,7 @@ def load(run: str | Path) -> "Predictor":
         raise InputError(f"{path}: there is no such run directory or model file")
     trained = load_model(path)
     warn_of_changes(str(run), trained.info.environment, trained.info.versions, environment(), training=False)
-    return Predictor(trained, own_run=trained.recipe.data == run_data)
+    return trained, trained.recipe.data == run_data
 
 
 class Predictor:
@@ -221,17 +226,17 @@ class Predictor:
 
     def evaluate_file(
         self,
-        data: str | Path,
-        edges: str | Path | None = None,
+        data: Input,
+        edges: Edges = None,
         *,
         metrics: Sequence[Metric] = (),
         unseen: Unseen = "error",
         progress: ProgressHook | None = None,
     ) -> tuple[int, dict[str, MetricScore]]:
-        """The scores on another file that has the labels of training, and the number of rows that they are of.
+        """The scores on other data that has the labels of training, and the number of rows that they are of.
 
         Args:
-            data: A file of molecules or a table of nodes, with the label columns of training.
+            data: As for :meth:`predict`: a table with the label columns of training.
             edges: The table of edges, where ``data`` is a table of nodes.
             metrics: The metrics; those of the recipe if none is named.
             unseen: As for :meth:`predict`.
@@ -241,11 +246,12 @@ class Predictor:
         if schema is None:
             raise InputError(f"{data}: the network was not trained on a user's own file, whose columns say the labels")
         rows = self._rows(data, edges, None, None, None, unseen, None, progress)
-        assert rows.table is not None
+        if rows.table is None:
+            raise InputError("the data to evaluate is no table; expected one that has a column of labels too")
         y = read_labels(rows.table.take(rows.positions.numpy()), schema)
         labelled = torch.from_numpy(labelled_items(y))
         if not len(labelled):
-            raise InputError(f"{data}: no row has a label in {', '.join(map(repr, schema.columns))}")
+            raise InputError(f"{rows.table.path}: no row has a label in {', '.join(map(repr, schema.columns))}")
         return len(labelled), self._scores(metrics, self._run(rows.dataset, self.network), y, labelled)
 
     def is_trained_on(self, data: str | Path, edges: str | Path | None = None) -> bool:
@@ -254,6 +260,8 @@ class Predictor:
             return True  # there is nothing else to evaluate, and other files are refused when they are read
         if isinstance(self.info.provenance, TableProvenance):
             return text_digest(*map(file_digest, table_files(data, edges))) == self.info.digest
+        if isinstance(self.info.provenance, GraphProvenance):
+            return graphs_digest(Path(data)) == self.info.digest
         check_file(Path(data))
         return file_digest(Path(data)) == self.info.digest
 
@@ -347,9 +355,7 @@ class Predictor:
         return output_names(self.info)
 
 
-def _untyped(
-    data: str | Path | Sequence[Any] | Mapping[str, str | Path], edges: Edges
-) -> tuple[str | Path | Sequence[Any], str | Path | None]:
+def _untyped(data: Input, edges: Edges) -> tuple[str | Path | Sequence[Any], str | Path | None]:
     """The input of a network for links, which has no types."""
     if isinstance(data, Mapping) or isinstance(edges, Mapping):
         raise InputError("tables by type cannot be predicted: the network was trained on links")

@@ -174,7 +174,8 @@ def read_molecules_to_predict(
     The other arguments are those of :func:`read_molecules`.
     """
     opened, path = (path, path.table.path) if isinstance(path, MoleculeRows) else (None, Path(path))
-    check_molecule_file(path)
+    if opened is None:
+        check_molecule_file(path)
     if task.level != "graph":
         raise InputError(f"{path}: molecules are graphs; the task is of level {task.level!r}")
     rows = opened or open_rows(path, smiles_column, id_column, delimiter)
@@ -186,7 +187,7 @@ def read_molecules_to_predict(
         task=task,
         y=missing_labels(task, count),
         split={"train": none, "valid": none, "test": torch.arange(count)},
-        digest=file_digest(path),
+        digest=rows.table.digest(),
         label_names=tuple(label_names),
         ids=rows.ids(found.positions),
         provenance=_provenance(rows, found),

@@ -54,24 +54,27 @@ def open_rows(
     path: Path, smiles_column: str | None, id_column: str | None, delimiter: str | None = None
 ) -> MoleculeRows:
     """Read the rows of a file without parsing the molecules."""
-    texts: list[str | None]
-    if path.name.lower().endswith(SDF_NAMES):
-        if smiles_column is not None:
-            raise InputError(f"{path}: an SDF file has no SMILES column; expected no smiles_column")
-        records, table = read_sdf(path)
-        texts = list(records)
-        name_column = id_column or TITLE
-    else:
+    if not path.name.lower().endswith(SDF_NAMES):
         table = read_smi(path) if path.name.lower().endswith(SMI_NAMES) else read_columns(path, delimiter)
-        if not len(table):
-            raise InputError(f"{path}: the table has no rows")
-        smiles_column = smiles_column or _find_smiles(table)
-        table.require([smiles_column], "SMILES")
-        texts = table.text(smiles_column).to_pylist()
-        name_column = id_column or smiles_column
+        return table_rows(table, smiles_column, id_column)
+    if smiles_column is not None:
+        raise InputError(f"{path}: an SDF file has no SMILES column; expected no smiles_column")
+    records, table = read_sdf(path)
+    name_column = id_column or TITLE
     table.require([name_column], "ids")
-    form: Form = "molblock" if smiles_column is None else "smiles"
-    return MoleculeRows(table, texts, form, table.text(name_column).to_pylist(), smiles_column)
+    return MoleculeRows(table, list(records), "molblock", table.text(name_column).to_pylist(), None)
+
+
+def table_rows(table: Columns, smiles_column: str | None, id_column: str | None) -> MoleculeRows:
+    """The rows of a table with a column of SMILES."""
+    if not len(table):
+        raise InputError(f"{table.path}: the table has no rows")
+    smiles_column = smiles_column or _find_smiles(table)
+    table.require([smiles_column], "SMILES")
+    name_column = id_column or smiles_column
+    table.require([name_column], "ids")
+    texts, names = table.text(smiles_column).to_pylist(), table.text(name_column).to_pylist()
+    return MoleculeRows(table, texts, "smiles", names, smiles_column)
 
 
 def parse_rows(

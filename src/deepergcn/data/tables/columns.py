@@ -4,7 +4,7 @@ import contextlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from deepergcn.data.endings import CSV_NAMES, TABLE_NAMES, check_name
+from deepergcn.data.storage.digest import file_digest
 from deepergcn.data.storage.source_files import check_file
 from deepergcn.data.tables.csv_file import read_csv
 from deepergcn.errors import InputError, listed, quote
@@ -46,15 +47,21 @@ class Columns:
         path: The file that it was read from, for errors.
         table: The Arrow table.
         delimiter: What stands between the cells of the file, where it is a text.
+        in_memory: Whether there is no such file: the path is then a name for errors alone.
     """
 
     path: Path
     table: Any
     delimiter: str | None = None
+    in_memory: bool = False
 
     def __len__(self) -> int:
         """The number of rows."""
         return int(self.table.num_rows)
+
+    def digest(self) -> str:
+        """The digest of the file; empty for a table in memory."""
+        return "" if self.in_memory else file_digest(self.path)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -75,7 +82,7 @@ class Columns:
 
     def take(self, rows: npt.NDArray[np.int64]) -> "Columns":
         """These rows, counted from 0."""
-        return Columns(self.path, self.table.take(pa.array(rows)), self.delimiter)
+        return replace(self, table=self.table.take(pa.array(rows)))
 
     def without(self, names: Sequence[str], values: Sequence[str]) -> "Columns":
         """The table with a gap in these columns wherever one of the values stands, numbers compared as numbers."""
@@ -90,7 +97,7 @@ class Columns:
             gone |= np.isin(self._parsed(name)[0], numbers)
             kept = pc.if_else(pa.array(gone), pa.scalar(None, pa.string()), text)
             table = table.set_column(position, table.column_names[position], kept)
-        return Columns(self.path, table, self.delimiter)
+        return replace(self, table=table)
 
     def require(self, names: Sequence[str], purpose: str) -> None:
         """Check that the columns exist."""

@@ -174,7 +174,7 @@ def read_tables_to_predict(
         task=task,
         y=missing_labels(task, len(node_table)),
         split={"train": none, "valid": none, "test": torch.arange(len(node_table))},
-        digest=text_digest(file_digest(node_file), file_digest(edge_file)),
+        digest=text_digest(node_table.digest(), edge_table.digest()),
         unseen=unseen,
     )
 

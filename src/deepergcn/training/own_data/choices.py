@@ -25,6 +25,7 @@ class Choices:
         seed: The seed of the split.
         delimiter: What stands between the cells of a text.
         options: Further options of the reader by name, which win over all else.
+        kind_reason: Why the task is of this kind.
     """
 
     kind: Kind | None = None
@@ -36,6 +37,7 @@ class Choices:
     seed: int | None = None
     delimiter: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    kind_reason: str = "as --task says"
 
     def __post_init__(self) -> None:
         if self.kind is not None and self.kind not in METRICS:

@@ -61,8 +61,9 @@ class LabelSettings:
 def label_settings(table: Columns, dataset: Dataset, choices: Choices, items: str) -> LabelSettings:
     """The metrics and settings for these labels; an error where they cannot be trained on, or scored."""
     y = {part: dataset.y[dataset.split[part]] for part in PARTS}
+    empty = {part for part, size in zip(PARTS, choices.fractions or (), strict=False) if not size}  # as said
     for part in PARTS:
-        if not bool(present_labels(y[part]).any()):
+        if part not in empty and not bool(present_labels(y[part]).any()):
             count = sum(len(index) for index in dataset.split.values())
             raise InputError(
                 f"{table.path}: has {count} {items} with a label, which leaves none for {part}; expected at least 10, "
@@ -73,7 +74,7 @@ def label_settings(table: Columns, dataset: Dataset, choices: Choices, items: st
         raise InputError(f"{table.path}: the train part has one class only; expected another --split or --split-seed")
     metrics, reason = choices.metric_names(task.kind)
     for metric in metrics:
-        for part in ("valid", "test"):
+        for part in (part for part in ("valid", "test") if part not in empty):
             if why := _undefined(metric, y[part]):
                 others = [other for other in METRICS[task.kind] if not _undefined(other, y[part])]
                 raise InputError(

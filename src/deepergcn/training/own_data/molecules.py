@@ -99,11 +99,11 @@ def own_molecules(
         fragments=provenance.fragments,
     )
     data = DataSection(source=str(real_path(path)), options={**options, "metric": labels.metrics[0]})
-    return own_data(data, dataset, labels.settings | _length(len(dataset.split["train"])), report)
+    return own_data(data, dataset, labels.settings | training_length(len(dataset.split["train"])), report)
 
 
-def _length(train: int) -> dict[str, int]:
-    """How long to train on this number of molecules."""
+def training_length(train: int) -> dict[str, int]:
+    """The settings of the length of training on this number of molecules or graphs."""
     batch_size = next(size for most, size in _BATCHES if train <= most)
     fewest, most = _EPOCHS
     epochs = min(max(_STEPS // math.ceil(train / batch_size), fewest), most)

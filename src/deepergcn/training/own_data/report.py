@@ -85,7 +85,7 @@ def _target(table: Columns, schema: LabelSchema, number: int, values: Values, ch
     known = values[~np.isnan(values)]
     kind: Kind = "binary" if schema.kind == "multi-label" else schema.kind
     held = table.without([name], schema.missing)
-    reason = "as --task says" if choices.kind else f"since it holds {column_kind(held, name)[1]}"
+    reason = choices.kind_reason if choices.kind else f"since it holds {column_kind(held, name)[1]}"
     fields: dict[str, Any] = {"name": name, "kind": kind, "reason": reason, "missing": len(values) - len(known)}
     if not schema.classes:
         if len(known):

@@ -1,0 +1,296 @@
+"""``deepergcn.train``: train a recipe, or on what a user holds in memory."""
+
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from deepergcn.api.errors import in_python
+from deepergcn.api.stored import Stored, store_graph, store_graphs, store_molecules
+from deepergcn.api.trained import Trained
+from deepergcn.cli.own_data_options import OwnDataOptions, read_own_data
+from deepergcn.cli.progress import run_display
+from deepergcn.cli.terminal import say
+from deepergcn.data.memory.graph import Names
+from deepergcn.data.molecules.fragments import Fragments
+from deepergcn.data.tables.kinds import number_name
+from deepergcn.data.task import Kind
+from deepergcn.errors import InputError
+from deepergcn.runs.callbacks import Callback
+from deepergcn.training.train import train as train_recipe
+
+Settings = Sequence[str] | Mapping[str, Any]
+"""Changes to a recipe: ``["model.num_layers=14"]`` or ``{"model.num_layers": 14}``."""
+
+_CLASSES = "since its labels are integers, which number classes in PyTorch Geometric; task says otherwise"
+
+
+def train(
+    recipe: str | Path | None = None,
+    *,
+    molecules: Any = None,
+    target: Any = None,
+    graph: Any = None,
+    graphs: Any = None,
+    label: Any = None,
+    smiles_column: str | None = None,
+    id_column: str | None = None,
+    source_column: str | None = None,
+    target_column: str | None = None,
+    directed: bool | None = None,
+    features: Sequence[str] | None = None,
+    edge_features: Sequence[str] | None = None,
+    drop: str | Sequence[str] | None = None,
+    numeric: str | Sequence[str] | None = None,
+    categorical: str | Sequence[str] | None = None,
+    task: Kind | None = None,
+    metric: str | Sequence[str] | None = None,
+    positive: Any = None,
+    missing: Any = None,
+    split: Any = None,
+    split_fractions: Sequence[float] | None = None,
+    split_seed: int | None = None,
+    delimiter: str | None = None,
+    fragments: Fragments | None = None,
+    strict: bool = False,
+    data: str | Path | None = None,
+    settings: Settings = (),
+    seed: int | None = None,
+    out: str | Path | None = None,
+    devices: int = 1,
+    resume: bool = False,
+    epochs: int | None = None,
+    precision: str | None = None,
+    tensorboard: bool = False,
+    callbacks: Sequence[Callback] = (),
+    verbose: bool = False,
+) -> Trained:
+    """Train a recipe, or a network on data of your own, and return the trained network.
+
+    What is not said is inferred from the data, as on the command line; ``report`` of the result says what and why.
+    Data in memory is written into the run directory, which is one like any other: the program evaluates, resumes and
+    reports it.
+
+    Example:
+        >>> import deepergcn
+        >>> alcohols = ["C" * carbons + "O" for carbons in range(1, 41)]
+        >>> soluble = [carbons < 20 for carbons in range(1, 41)]
+        >>> model = deepergcn.train(molecules=alcohols, target=soluble, epochs=1, settings={"model.num_layers": 2})
+        >>> model.report.targets[0].classes
+        {'false': 21, 'true': 19}
+        >>> list(model.predict(["CCO", "CCCO"]).columns())
+        ['id', 'class', 'p(true)']
+
+    Args:
+        recipe: A name that ``deepergcn recipes`` lists, or a YAML file; by default ``solubility``, or the one that fits
+            the data.
+        molecules: A data frame with a column of SMILES or of RDKit's molecules, a list of either, or a file.
+        target: What to learn of molecules: a column, several, ``"all"``; or values for every molecule.
+        graph: ``Data`` of PyTorch Geometric, a graph of networkx, a pair of a data frame of nodes and one of edges, or
+            a pair of files.
+        graphs: A list or dataset of ``Data``, for a task on whole graphs.
+        label: What to learn of nodes or graphs: a column or attribute, several, or values for each; ``y`` of ``Data``
+            by default. A list of texts names columns; an array holds values.
+        smiles_column: The column of SMILES or of molecules.
+        id_column: The column of names.
+        source_column, target_column: The columns of the ends of edges in a data frame.
+        directed: Whether edges go from source to target only; by default as the graph says, and not in tables.
+        features, edge_features: The columns that are features, and no others.
+        drop: Columns that are none.
+        numeric, categorical: Features that are numbers, or categories.
+        task: ``regression``, ``binary``, ``multi-class`` or ``multi-label``.
+        metric: One or several, of which the first chooses the epoch.
+        positive: The positive one of two classes, or one for each target.
+        missing: The values that stand for a missing label.
+        split: ``stratified``, ``random``, ``scaffold``, a column; the part of every row; or a mapping of train, valid
+            and test to numbers of rows or masks.
+        split_fractions: The sizes of train, valid and test; one of the last two may be 0.
+        split_seed: The seed of the split.
+        delimiter: What is between the cells of a file.
+        fragments: ``largest`` keeps the largest fragment of each molecule alone.
+        strict: Whether a molecule that cannot be read is an error.
+        data: The dataset of a recipe instead of its own, by name or path.
+        settings: Changes to the recipe, such as ``{"model.num_layers": 14}``.
+        seed: The seed of weights, shuffling, dropout and partitions.
+        out: The run directory. By default ``runs/`` and the name of the recipe; for data in memory a temporary one that
+            lasts as long as the result. Name one for a long run: if it is killed, ``resume`` goes on with it.
+        devices: The number of GPUs, or of processes on a machine without.
+        resume: Go on with the run in ``out``, which holds its data.
+        epochs: The number of epochs.
+        precision: ``"32"`` or ``"bf16"``.
+        tensorboard: Write TensorBoard events too.
+        callbacks: Called as the run proceeds, see :class:`Callback`.
+        verbose: Print the report on the data, and progress. Nothing is printed otherwise.
+    """
+    said: dict[str, Any] = {
+        "smiles_column": smiles_column,
+        "id_column": id_column,
+        "source_column": source_column,
+        "target_column": target_column,
+        "directed": directed,
+        "features": _texts(features),
+        "edge_features": _texts(edge_features),
+        "drop": _texts(drop),
+        "numeric": _texts(numeric),
+        "categorical": _texts(categorical),
+        "task": task,
+        "metric": _texts(metric),
+        "positive": _texts(positive),
+        "missing": _texts(missing),
+        "split_fractions": None if split_fractions is None else ",".join(map(repr, map(float, split_fractions))),
+        "split_seed": split_seed,
+        "delimiter": delimiter,
+        "fragments": fragments,
+        "strict": strict or None,
+    }
+    said = {name: value for name, value in said.items() if value is not None}
+    changes = _settings(settings)
+    options: dict[str, Any] = {
+        "data": data,
+        "seed": seed,
+        "devices": devices,
+        "epochs": epochs,
+        "precision": precision,
+        "tensorboard": tensorboard,
+        "callbacks": (*callbacks, *((run_display(),) if verbose else ())),
+    }
+    given = {
+        name: value
+        for name, value in (("molecules", molecules), ("graph", graph), ("graphs", graphs))
+        if value is not None
+    }
+    if len(given) > 1:
+        raise InputError(f"{' and '.join(given)} are given; expected one of them")
+    if not given:
+        others = {**said, "target": target, "label": label, "split": split}
+        if stray := next((name for name, value in others.items() if value is not None), None):
+            raise InputError(f"{stray}: expected molecules, graph or graphs with it")
+        with in_python({}):
+            return Trained(train_recipe(recipe, settings=changes, out=out, resume=resume, **options))
+    if resume:
+        raise InputError(
+            f"{next(iter(given))}: does not go with resume, since a run holds its data; expected out alone"
+        )
+    if data is not None:
+        raise InputError(f"data: does not go with {next(iter(given))}")
+    what = next(iter(given))
+    if what != "molecules" and target is not None:
+        raise InputError(f"target: is for molecules; expected label with {what}")
+    if what == "molecules" and label is not None:
+        raise InputError("label: is for graph and graphs; expected target with molecules")
+    paths = _paths(what, given[what], target if what == "molecules" else label, split)
+    if paths is not None:
+        return _train(recipe, paths, said, changes, out, None, options, verbose)
+    store: Callable[[Path], Stored]
+    if what == "molecules":
+        store = partial(store_molecules, molecules=molecules, target=target, split=split, smiles_column=smiles_column)
+    elif what == "graph":
+        names = Names(id_column or "id", source_column or "source", target_column or "target")
+        store = partial(store_graph, graph=graph, label=label, split=split, names=names, directed=directed)
+    else:
+        store = partial(store_graphs, graphs=graphs, label=label, split=split)
+    temporary = TemporaryDirectory(prefix="deepergcn-") if out is None else None
+    folder = Path(temporary.name) / "run" if temporary is not None else Path(str(out))
+    if (folder / "run.json").exists():
+        raise InputError(f"{folder}: holds a run already; expected resume=True without data, or another out")
+    with ExitStack() as unless_trained:
+        unless_trained.callback(_remove, folder)
+        stored = store(folder / "data")
+        trained = _train(recipe, stored, said, changes, folder, temporary, options, verbose)
+        unless_trained.pop_all()
+    return trained
+
+
+def _train(
+    recipe: str | Path | None,
+    stored: Stored,
+    said: dict[str, Any],
+    settings: tuple[str, ...],
+    out: str | Path | None,
+    temporary: TemporaryDirectory[str] | None,
+    options: dict[str, Any],
+    verbose: bool,
+) -> Trained:
+    """Read what was written as the program reads files, and train."""
+    known = {one.name for one in fields(OwnDataOptions)}
+    asked = {name: value for name, value in (said | stored.options).items() if name in known}
+    task, reason = _task(stored, said)
+    with in_python(stored.names), TemporaryDirectory(prefix="deepergcn-") as cache:
+        root = Path(cache) if stored.names else None  # data in memory leaves nothing in the user's cache
+        own = OwnDataOptions(**(asked | ({} if task is None else {"task": task})))
+        read = read_own_data(own, settings, root=root, quiet=not verbose, task_reason=reason)
+        assert read is not None
+        name, found = read
+        if verbose:
+            for topic, text in found.lines():
+                say(f"{topic:<9} {text}")
+        both = (*found.settings, *settings)
+        return Trained(train_recipe(recipe or name, settings=both, out=out, loaded=found.loaded, **options), temporary)
+
+
+def _task(stored: Stored, said: Mapping[str, Any]) -> tuple[Kind | None, str | None]:
+    """The task by the type of the labels, where it is not said and they are numbers of classes, and the reason."""
+    labels = {label for label in stored.classes if str(label) not in said.get("missing", ())}
+    if said.get("task") is not None or not labels:
+        return said.get("task"), "as task says" if said.get("task") is not None else None
+    if min(labels) < 0:
+        raise InputError(
+            f"label: holds {min(labels)}; expected classes from 0, missing={min(labels)} where it stands for a missing "
+            "label, or task"
+        )
+    return ("multi-class", _CLASSES) if not labels <= {0, 1} else (None, None)
+
+
+def _paths(what: str, given: Any, label: Any, split: Any) -> Stored | None:
+    """The options for files that are named instead of data in memory; None for the latter."""
+    pair = what == "graph" and isinstance(given, tuple | list) and all(isinstance(one, str | Path) for one in given)
+    if not isinstance(given, str | Path) and not pair:
+        return None
+    texts = _texts(label) if label is None or isinstance(label, str | Sequence) else None
+    if texts is None or not (split is None or isinstance(split, str)):
+        raise InputError(f"{what}: names files; expected names of columns for the labels and the split")
+    if what == "molecules":
+        options: dict[str, Any] = {"molecules": str(given), "target": texts}
+    elif what == "graphs":
+        options = {"graphs": str(given), "label": texts}
+    else:
+        tables = [str(one) for one in given] if pair else [str(given)]
+        options = {"nodes": tables[:1], "label": texts, **({"edges": tables[1:]} if tables[1:] else {})}
+    return Stored(options | ({} if split is None else {"split": split}), {})
+
+
+def _settings(settings: Settings) -> tuple[str, ...]:
+    if isinstance(settings, str):
+        raise InputError(
+            f"settings is {settings!r}; expected a list of texts such as model.num_layers=14, or a mapping"
+        )
+    if isinstance(settings, Mapping):
+        return tuple(f"{key}={json.dumps(value)}" for key, value in settings.items())
+    return tuple(settings)
+
+
+def _texts(values: Any) -> list[str] | None:
+    """One value or several as the texts that stand in a file."""
+    if values is None:
+        return None
+    several = values if isinstance(values, Sequence) and not isinstance(values, str) else [values]
+    return [_text(value) for value in several]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return number_name(repr(value)) if isinstance(value, int | float) else str(value)
+
+
+def _remove(folder: Path) -> None:
+    """Remove the data of a run that has not begun."""
+    if not (folder / "run.json").exists():
+        shutil.rmtree(folder / "data", ignore_errors=True)
+        with suppress(OSError):
+            folder.rmdir()

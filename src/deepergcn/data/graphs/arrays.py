@@ -1,0 +1,113 @@
+"""Graphs end to end in flat arrays, from a list of PyTorch Geometric's, and in a safetensors file."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+from torch_geometric.data import Data
+
+from deepergcn.data.storage.files import write_tensors
+from deepergcn.data.storage.source_files import check_file
+from deepergcn.errors import InputError
+
+_NAMES = ("node_ptr", "edge_ptr", "edge_index", "x", "edge_attr")
+_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+_FORMAT = {"format": "graphs"}
+
+
+@dataclass(frozen=True, eq=False)
+class GraphArrays:
+    """Graphs as :class:`deepergcn.data.Dataset` holds them; features are float32, or int64 for categories."""
+
+    node_ptr: Tensor
+    edge_ptr: Tensor
+    edge_index: Tensor
+    x: Tensor | None = None
+    edge_attr: Tensor | None = None
+
+    def __len__(self) -> int:
+        """The number of graphs."""
+        return len(self.node_ptr) - 1
+
+    def write(self, path: Path) -> None:
+        """Write the arrays to a safetensors file."""
+        arrays = {name: getattr(self, name) for name in _NAMES}
+        write_tensors(path, {name: array for name, array in arrays.items() if array is not None}, _FORMAT)
+
+
+def read_arrays(path: Path) -> GraphArrays:
+    """Read what :meth:`GraphArrays.write` has written; a dataset that is made of the arrays checks their values."""
+    check_file(path)
+    try:
+        with safe_open(path, framework="pt") as file:
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, it is not a dict
+    except (SafetensorError, OSError) as error:
+        raise InputError(f"{path}: cannot be read as a safetensors file ({error})") from error
+    if not {*_NAMES[:3]} <= set(arrays) <= {*_NAMES}:
+        raise InputError(f"{path}: has the arrays {', '.join(sorted(arrays))}; expected {', '.join(_NAMES)}")
+    return GraphArrays(**arrays)
+
+
+def pyg_arrays(graphs: Sequence[Any]) -> GraphArrays:
+    """The arrays of graphs of PyTorch Geometric; an error names the graph, counted from 0.
+
+    Args:
+        graphs: A list of ``Data``, or a dataset of them. Features ``x`` and ``edge_attr`` that are integers are
+            categories, as PyTorch Geometric's embeddings take them.
+    """
+    if not len(graphs):
+        raise InputError("graphs: the list is empty")
+    nodes, edges = [], []
+    ends: list[Tensor] = []
+    features: dict[str, list[Tensor | None]] = {"x": [], "edge_attr": []}
+    for number in range(len(graphs)):
+        data = graphs[number]
+        if not isinstance(data, Data):
+            raise InputError(
+                f"graphs: graph {number} is of type {type(data).__name__}; expected Data of PyTorch Geometric"
+            )
+        edge_index, count = data.edge_index, data.num_nodes
+        if not isinstance(edge_index, Tensor) or edge_index.dim() != 2 or len(edge_index) != 2:
+            raise InputError(f"graphs: graph {number} has no edge_index [2, edges], which says the edges")
+        if not count:
+            raise InputError(f"graphs: graph {number} has no nodes")
+        if edge_index.numel() and not 0 <= int(edge_index.min()) <= int(edge_index.max()) < count:
+            raise InputError(f"graphs: graph {number} has {count} nodes; its edge_index names others")
+        nodes.append(count)
+        edges.append(edge_index.shape[1])
+        ends.append(edge_index.detach().cpu().long())
+        features["x"].append(_feature(data.x, "x", count, number))
+        features["edge_attr"].append(_feature(data.edge_attr, "edge_attr", edge_index.shape[1], number))
+    pointers = [torch.cat((torch.zeros(1, dtype=torch.int64), torch.tensor(c).cumsum(0))) for c in (nodes, edges)]
+    joined = {name: _joined(parts, name) for name, parts in features.items()}
+    return GraphArrays(*pointers, torch.cat(ends, 1), **joined)
+
+
+def _feature(values: Any, name: str, rows: int, number: int) -> Tensor | None:
+    if values is None:
+        return None
+    if not isinstance(values, Tensor) or values.dim() not in (1, 2) or len(values) != rows:
+        found = list(getattr(values, "shape", ())) or type(values).__name__
+        raise InputError(f"graphs: graph {number} has {name} {found}; expected [{rows}, features]")
+    values = values.to_dense().detach().cpu()
+    values = values[:, None] if values.dim() == 1 else values
+    if not values.shape[1]:
+        return None
+    return values.long() if values.dtype in _INTEGERS else values.float()
+
+
+def _joined(parts: list[Tensor | None], name: str) -> Tensor | None:
+    known = [part for part in parts if part is not None]
+    if not known:
+        return None
+    first = known[0]
+    for number, part in enumerate(parts):
+        if part is None or part.dtype != first.dtype or part.shape[1] != first.shape[1]:
+            found = "no" if part is None else f"{part.shape[1]} {str(part.dtype).removeprefix('torch.')}"
+            expected = f"{first.shape[1]} {str(first.dtype).removeprefix('torch.')}"
+            raise InputError(f"graphs: graph {number} has {found} {name}; the graphs before have {expected}")
+    return torch.cat(known)
