@@ -9,6 +9,8 @@ from deepergcn.version import __version__
 
 if TYPE_CHECKING:
     from deepergcn import data, inference, nn, ops, recipes, report, runs, studies, training
+    from deepergcn.api.molecules import MoleculeClassifier, MoleculeRegressor
+    from deepergcn.api.nodes import NodeClassifier, NodeRegressor
     from deepergcn.api.train import train
     from deepergcn.inference.predictor import load
     from deepergcn.nn.pyg.accelerate import accelerate, accelerated, deaccelerate
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Callback",
     "InputError",
+    "MoleculeClassifier",
+    "MoleculeRegressor",
+    "NodeClassifier",
+    "NodeRegressor",
     "__version__",
     "accelerate",
     "accelerated",
@@ -37,6 +43,10 @@ __all__ = [
 # Where each name is found when it is first used, so that importing the package is fast. All others are subpackages.
 _LAZY = {
     "Callback": "deepergcn.runs.callbacks",
+    "MoleculeClassifier": "deepergcn.api.molecules",
+    "MoleculeRegressor": "deepergcn.api.molecules",
+    "NodeClassifier": "deepergcn.api.nodes",
+    "NodeRegressor": "deepergcn.api.nodes",
     "accelerate": "deepergcn.nn.pyg.accelerate",
     "accelerated": "deepergcn.nn.pyg.accelerate",
     "deaccelerate": "deepergcn.nn.pyg.accelerate",
@@ -53,7 +63,11 @@ def __getattr__(name: str) -> Any:
             return getattr(import_module(_LAZY[name]), name)
         return import_module(f"{__name__}.{name}")
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in TRAIN:
+        package = (error.name or "").partition(".")[0]
+        if package == "sklearn":
+            text = f"deepergcn.{name} needs scikit-learn; install the extra: pip install 'deepergcn[sklearn]'"
+            raise ImportError(text, name=error.name) from error
+        if package not in TRAIN:
             raise
         raise ImportError(advice(f"deepergcn.{name}", missing()), name=error.name) from error
 

@@ -3,7 +3,7 @@
 import io
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +78,13 @@ class Predictions:
             predicted |= {f"deviation({name})": spread[name] for name in predicted if _has_numbers(predicted[name])}
         known = {} if self.inputs is None or not inputs else self.inputs.columns()
         return beside(known if "id" in known else {"id": list(self.ids), **known}, predicted)
+
+    def take(self, rows: Sequence[int]) -> "Predictions":
+        """Those of these rows, counted from 0, without the columns of the input."""
+        index = np.asarray(rows, dtype=np.int64)
+        spread = None if self.deviations is None else self.deviations[index]
+        ids = tuple(self.ids[row] for row in index.tolist())
+        return replace(self, ids=ids, values=self.values[index], deviations=spread, skipped=(), inputs=None)
 
     def decisions(self) -> list[str]:
         """What decides for a class, where it is not the most probable one: a line for every label."""

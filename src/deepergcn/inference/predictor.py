@@ -1,6 +1,7 @@
 """A trained network that reads files as in training: evaluate, predict and embed."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from deepergcn.runs.folders import seed_folders
 from deepergcn.runs.model.model_file import TrainedModel, load_model
 from deepergcn.runs.model.network import AnyNetwork, Rescale
 from deepergcn.runs.model.outputs import output_names, two_classes
+from deepergcn.runs.own_files import holds_data
 from deepergcn.runs.run import MetricScore, Run
 from deepergcn.training.scoring.evaluation import Evaluation
 from deepergcn.training.scoring.scores import all_scores
@@ -63,11 +65,11 @@ def load(run: str | Path) -> "Predictor":
 
 def load_trained(run: Path) -> tuple[TrainedModel, bool]:
     """What a :class:`Predictor` is made of, from a run directory, a folder with ``model.safetensors``, or that file."""
-    path, run_data = run, None
+    path, opened = run, None
     if path.is_dir():
         alone = (path / "model.safetensors").is_file() and not (path / "run.json").exists()
         if not alone:
-            run_data = Run.open(path).recipe.data
+            opened = Run.open(path)
         path = path / "model.safetensors"
         if not path.is_file():
             raise InputError(f"{path}: is not there yet; expected a run that has finished its first epoch")
@@ -75,7 +77,12 @@ def load_trained(run: Path) -> tuple[TrainedModel, bool]:
         raise InputError(f"{path}: there is no such run directory or model file")
     trained = load_model(path)
     warn_of_changes(str(run), trained.info.environment, trained.info.versions, environment(), training=False)
-    return trained, trained.recipe.data == run_data
+    if opened is None:
+        return trained, False
+    if holds_data(opened.recipe, run) and opened.info.digest == trained.info.digest:  # it may have been moved
+        moved = trained.recipe.model_copy(update={"data": opened.recipe.data})
+        return replace(trained, recipe=moved), True
+    return trained, trained.recipe.data == opened.recipe.data
 
 
 class Predictor:

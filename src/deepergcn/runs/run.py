@@ -4,6 +4,7 @@
 |---|---|
 | ``recipe.yaml`` | the recipe with all changes |
 | ``run.json`` | :class:`RunInfo`: versions, machine, seed, parameter count, data digest, task, how the data was read |
+| ``data/`` | the data, if it was given in memory; the recipe names it relative to the run directory |
 | ``data.json`` | :class:`DataReport`: what was found in the user's own files, if trained on them |
 | ``skipped.csv`` | the molecules that could not be read, with row and reason, if any |
 | ``metrics.csv`` | one row per epoch: :data:`METRIC_COLUMNS`; empty cells if nothing was evaluated |
@@ -34,6 +35,7 @@ from deepergcn.recipes.schema import Inputs, Recipe
 from deepergcn.runs.data_report import DataReport
 from deepergcn.runs.environment import Environment
 from deepergcn.runs.older import as_read
+from deepergcn.runs.own_files import own_data_absolute, own_data_relative
 
 FORMAT = 3
 """The format version of run directories and model files."""
@@ -160,7 +162,7 @@ class Run:
     @classmethod
     def create(cls, path: Path, recipe: Recipe, info: RunInfo) -> "Run":
         """Create a run directory; ``run.json`` is written last, so that a directory with it also has the recipe."""
-        write_text(path / "recipe.yaml", dump_recipe(recipe))
+        write_text(path / "recipe.yaml", dump_recipe(own_data_relative(recipe, path)))
         write_text(path / "run.json", info.model_dump_json(indent=1) + "\n")
         return cls(path, recipe, info)
 
@@ -177,7 +179,8 @@ class Run:
             raise InputError(f"{file}: has format {form}; this version of deepergcn reads the formats {known}")
         info = read_json(file, RunInfo)
         file = folder / "recipe.yaml"
-        return cls(folder, as_read(read_recipe(_read(file), str(file)), info.format, info.provenance), info)
+        recipe = own_data_absolute(read_recipe(_read(file), str(file)), folder)
+        return cls(folder, as_read(recipe, info.format, info.provenance), info)
 
     @property
     def model_file(self) -> Path:

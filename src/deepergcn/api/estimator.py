@@ -1,0 +1,233 @@
+"""What the estimators of scikit-learn's kind share: their parameters, the training behind ``fit``, and classes."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, check_consistent_length, check_is_fitted, column_or_1d
+
+from deepergcn.api.train import Settings, train
+from deepergcn.api.trained import Trained
+from deepergcn.data.tables.columns import GAPS
+from deepergcn.data.task import Kind
+from deepergcn.errors import InputError
+from deepergcn.inference.predictions import Predictions
+
+Array = npt.NDArray[Any]
+
+_SETTINGS = {
+    "num_layers": "model.num_layers",
+    "hidden_channels": "model.hidden_channels",
+    "dropout": "model.dropout",
+    "lr": "optimizer.lr",
+    "batch_size": "training.batch_size",
+}
+_PLAIN = re.compile(r"\S(?:.*\S)?", re.DOTALL)
+_NUMBER = re.compile(r"[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+
+
+class NetworkEstimator(BaseEstimator):
+    """The base of all estimators: fits a network, and keeps it as ``model_``.
+
+    Args:
+        recipe: The recipe; by default the one that fits the data.
+        num_layers: The number of layers; the recipe's if None, as of the next.
+        hidden_channels: The width of the network.
+        dropout: The probability that dropout zeroes a value.
+        lr: The learning rate.
+        batch_size: The number of molecules of a step.
+        epochs: The number of epochs.
+        metric: The metric on the validation part that chooses the epoch; the default of the task if None.
+        validation_fraction: The share of the samples of ``fit`` that are held out as this part; 0 is none, and the
+            last epoch is taken.
+        settings: Further changes to the recipe, such as ``{"model.aggr": "max"}``.
+        random_state: The seed of the split and of training: a number, a generator of numpy, or None for another at
+            every fit.
+        out: The run directory to keep, new at every fit; a temporary one if None.
+        verbose: Whether to print the report on the data, and progress.
+
+    Attributes:
+        model_: What :func:`deepergcn.train` returned: predictions with names, embeddings, the run directory.
+        report_: What was found in the data.
+    """
+
+    model_: Trained
+
+    def __init__(
+        self,
+        *,
+        recipe: str | Path | None = None,
+        num_layers: int | None = None,
+        hidden_channels: int | None = None,
+        dropout: float | None = None,
+        lr: float | None = None,
+        batch_size: int | None = None,
+        epochs: int | None = None,
+        metric: str | Sequence[str] | None = None,
+        validation_fraction: float = 0.1,
+        settings: Settings = (),
+        random_state: Any = None,
+        out: str | Path | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.recipe = recipe
+        self.num_layers = num_layers
+        self.hidden_channels = hidden_channels
+        self.dropout = dropout
+        self.lr = lr
+        self.batch_size = batch_size
+        self.epochs = epochs
+        self.metric = metric
+        self.validation_fraction = validation_fraction
+        self.settings = settings
+        self.random_state = random_state
+        self.out = out
+        self.verbose = verbose
+
+    def _train(self, task: Kind, **data: Any) -> None:
+        if not 0 <= self.validation_fraction < 1:
+            raise InputError(f"validation_fraction is {self.validation_fraction}; expected 0 or more, below 1")
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        own = {key: getattr(self, name) for name, key in _SETTINGS.items() if getattr(self, name) is not None}
+        further = self.settings
+        if not isinstance(further, Mapping):
+            further = dict(setting.partition("=")[::2] for setting in further)
+            own = {key: str(value) for key, value in own.items()}
+        settings = [f"{key}={value}" for key, value in {**own, **further}.items()]
+        self.model_ = train(
+            self.recipe,
+            task=task,
+            metric=self.metric,
+            split="random" if task == "regression" else "stratified",
+            split_fractions=(1 - self.validation_fraction, self.validation_fraction, 0),
+            split_seed=seed,
+            settings=settings,
+            seed=seed,
+            epochs=self.epochs,
+            out=self.out,
+            verbose=self.verbose,
+            **data,
+        )
+        self.report_ = self.model_.report
+
+    def _predictions(self, X: Any) -> Predictions:
+        """The predictions for samples, in their order."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array, tags.input_tags.two_d_array = True, False
+        tags.input_tags.string = True
+        tags.target_tags.required = True
+        return tags
+
+
+class ClassifierPart(ClassifierMixin):
+    """Classes of any type: encoded for the network, and named for people where they are texts.
+
+    Attributes:
+        classes_: The classes.
+    """
+
+    classes_: Array
+    _numbers: dict[str, int]
+    _predictions: Any
+
+    def _encoded(self, y: Any) -> tuple[Kind, Array]:
+        """The task, and the name of the class of every sample."""
+        y = _checked(y)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise InputError(f"y has one class only, {self.classes_[0]!r}; expected two at least")
+        names = _class_names(self.classes_.tolist())
+        self._numbers = {name: number for number, name in enumerate(names)}
+        return ("binary" if len(names) == 2 else "multi-class"), np.array(names, dtype=object)[codes]
+
+    def predict(self, X: Any) -> Array:
+        """The class of every sample, as ``deepergcn predict`` decides for it.
+
+        After a balanced loss, which training takes where a class is rare, this is not always the most probable one.
+        """
+        check_is_fitted(self)
+        found = [self._numbers.get(name, -1) for name in self._predictions(X).columns()["class"]]
+        if -1 in found:  # a molecule that cannot be read has no class
+            return np.array([None if number < 0 else self.classes_[number] for number in found], dtype=object)
+        classes: Array = self.classes_[np.array(found, dtype=np.int64)]
+        return classes
+
+    def predict_proba(self, X: Any) -> Array:
+        """The probabilities [samples, classes], in the order of ``classes_``."""
+        check_is_fitted(self)
+        found = self._predictions(X)
+        values = found.values.astype(np.float64)
+        if found.task.kind == "binary":
+            names, values = found.classes[0], np.concatenate((1 - values, values), axis=1)
+        else:
+            names = found.names
+        order = np.argsort([self._numbers[name] for name in names])
+        probabilities: Array = values[:, order] / values.sum(1, keepdims=True)
+        return probabilities
+
+
+class RegressorPart(RegressorMixin):
+    """Numbers, one or several for each sample."""
+
+    _predictions: Any
+
+    def _numbers_of(self, y: Any) -> Array:
+        if y is None:
+            raise InputError("y is None; expected a number, or several, for every sample")
+        array = np.asarray(y)
+        if array.ndim not in (1, 2) or array.dtype.kind not in "biufO":
+            raise InputError(
+                f"y is {array.dtype} {list(array.shape)}; expected numbers [samples] or [samples, targets]"
+            )
+        try:
+            numbers: Array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"y holds what is no number: {error}") from error
+        assert_all_finite(numbers, input_name="y")
+        return numbers
+
+    def predict(self, X: Any) -> Array:
+        """The numbers [samples], or [samples, targets] where there are several."""
+        check_is_fitted(self)
+        values: Array = self._predictions(X).values.astype(np.float64)
+        return values[:, 0] if values.shape[1] == 1 else values
+
+
+def same_length(X: Sequence[Any], y: Any) -> None:
+    """Check that there is a label for every sample."""
+    if y is None:
+        raise InputError("y is None; expected a label for every sample")
+    check_consistent_length(X, y)
+
+
+def _checked(y: Any) -> Array:
+    if y is None:
+        raise InputError("y is None; expected a class for every sample")
+    array: Array = column_or_1d(y, warn=True)
+    if array.dtype.kind == "O":
+        if any(value is None or value != value for value in array):
+            raise InputError("y holds a missing value; expected a class for every sample")
+        if len({isinstance(value, str) for value in array}) > 1:
+            raise InputError("y mixes texts and numbers; expected classes of one type")
+    elif array.dtype.kind == "f":
+        assert_all_finite(array, input_name="y")
+    return array
+
+
+def _class_names(classes: Sequence[Any]) -> list[str]:
+    """The classes themselves where they are plain texts that cannot be taken for anything else; else their numbers."""
+    plain = all(
+        isinstance(name, str) and _PLAIN.fullmatch(name) and not _NUMBER.fullmatch(name) and name not in GAPS
+        for name in classes
+    )
+    return list(classes) if plain else list(map(str, range(len(classes))))

@@ -1,0 +1,138 @@
+"""Estimators of scikit-learn's kind whose samples are molecules."""
+
+from typing import Any
+
+import numpy as np
+
+from deepergcn.api.estimator import ClassifierPart, NetworkEstimator, RegressorPart, same_length
+from deepergcn.data.memory.frames import is_frame
+from deepergcn.data.molecules.fragments import Fragments
+from deepergcn.errors import InputError, quote
+from deepergcn.inference.predictions import Predictions
+
+
+class MoleculeEstimator(NetworkEstimator):
+    """The base of both; samples are SMILES or molecules of RDKit.
+
+    Args:
+        fragments: ``"largest"`` keeps the largest fragment of each molecule alone.
+        strict: Whether a molecule that cannot be read is an error. Otherwise ``fit`` leaves it out, as ``report_``
+            says, and its prediction is None or NaN.
+        parameters: Those of :class:`NetworkEstimator`.
+    """
+
+    def __init__(
+        self,
+        *,
+        fragments: Fragments = "all",
+        strict: bool = True,
+        recipe: Any = None,
+        num_layers: int | None = None,
+        hidden_channels: int | None = None,
+        dropout: float | None = None,
+        lr: float | None = None,
+        batch_size: int | None = None,
+        epochs: int | None = None,
+        metric: Any = None,
+        validation_fraction: float = 0.1,
+        settings: Any = (),
+        random_state: Any = None,
+        out: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            recipe=recipe,
+            num_layers=num_layers,
+            hidden_channels=hidden_channels,
+            dropout=dropout,
+            lr=lr,
+            batch_size=batch_size,
+            epochs=epochs,
+            metric=metric,
+            validation_fraction=validation_fraction,
+            settings=settings,
+            random_state=random_state,
+            out=out,
+            verbose=verbose,
+        )
+        self.fragments = fragments
+        self.strict = strict
+
+    def _predictions(self, X: Any) -> Predictions:
+        found = self.model_.predict(_molecules(X))
+        if found.skipped and self.strict:
+            first = found.skipped[0]
+            raise InputError(
+                f"X: row {first.row} is {quote(first.molecule)}: {first.reason}; expected a molecule, or strict=False"
+            )
+        return found
+
+
+class MoleculeClassifier(ClassifierPart, MoleculeEstimator):
+    """Classes of molecules, by a deep graph network.
+
+    Example:
+        >>> from deepergcn import MoleculeClassifier
+        >>> alcohols = ["C" * carbons + "O" for carbons in range(1, 41)]
+        >>> soluble = ["yes" if carbons < 20 else "no" for carbons in range(1, 41)]
+        >>> model = MoleculeClassifier(num_layers=2, epochs=1, random_state=0).fit(alcohols, soluble)
+        >>> model.classes_.tolist(), model.predict_proba(["CCO"]).shape
+        (['no', 'yes'], (1, 2))
+
+    The parameters are those of :class:`MoleculeEstimator`.
+    """
+
+    def fit(self, X: Any, y: Any) -> "MoleculeClassifier":
+        """Train on molecules and their classes.
+
+        Args:
+            X: A list, array or series of SMILES or of molecules of RDKit; or a data frame with one column of them, or
+                with one called "smiles".
+            y: The class of each, of any type.
+        """
+        samples = _molecules(X)
+        same_length(samples, y)
+        task, names = self._encoded(y)
+        self._train(task, molecules=samples, target=names, fragments=self.fragments, strict=self.strict)
+        return self
+
+
+class MoleculeRegressor(RegressorPart, MoleculeEstimator):
+    """Properties of molecules that are numbers, by a deep graph network.
+
+    Example:
+        >>> from deepergcn import MoleculeRegressor
+        >>> alcohols = ["C" * carbons + "O" for carbons in range(1, 41)]
+        >>> model = MoleculeRegressor(num_layers=2, epochs=1, random_state=0).fit(alcohols, range(1, 41))
+        >>> model.predict(["CCO"]).shape
+        (1,)
+
+    The parameters are those of :class:`MoleculeEstimator`.
+    """
+
+    def fit(self, X: Any, y: Any) -> "MoleculeRegressor":
+        """Train on molecules, as for :class:`MoleculeClassifier`, and their numbers [samples] or [samples, targets]."""
+        samples = _molecules(X)
+        same_length(samples, y)
+        numbers = self._numbers_of(y)
+        self._train("regression", molecules=samples, target=numbers, fragments=self.fragments, strict=self.strict)
+        return self
+
+
+def _molecules(X: Any) -> list[Any]:
+    """The samples as a list."""
+    if is_frame(X):
+        names = list(X.column_names if hasattr(X, "column_names") else X.columns)
+        found = [name for name in names if str(name).strip().lower() == "smiles"] or names
+        if len(found) != 1:
+            raise InputError(f"X has {len(names)} columns; expected one, or one called 'smiles'")
+        column = X[found[0]]
+        return column.to_pylist() if hasattr(column, "to_pylist") else list(column)
+    shape = np.shape(X) if isinstance(X, np.ndarray) else None
+    if shape is not None and len(shape) == 2 and shape[1] == 1:
+        X = X[:, 0]
+    elif shape is not None and len(shape) != 1:
+        raise InputError(f"X has shape {list(shape)}; expected SMILES or molecules of RDKit [samples], or one column")
+    if X is None or isinstance(X, str | bytes):
+        raise InputError(f"X is {quote(X)}; expected a list of SMILES or of molecules of RDKit")
+    return list(X)
