@@ -22,4 +22,4 @@ def in_python(names: Mapping[str, str]) -> Iterator[None]:
         text = str(error)
         for path in sorted(names, key=len, reverse=True):
             text = text.replace(path, names[path])
-        raise InputError(_OPTION.sub(lambda found: found[1].replace("-", "_"), text)) from error
+        raise InputError(_OPTION.sub(lambda found: found[1].replace("-", "_"), text)) from None

@@ -1,7 +1,7 @@
 """What the estimators of scikit-learn's kind share: their parameters, the training behind ``fit``, and classes."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, check_is_fitted, column_or_1d
 
-from deepergcn.api.train import Settings, train
+from deepergcn.api.train import Settings, as_settings, train
 from deepergcn.api.trained import Trained
 from deepergcn.data.tables.columns import GAPS
 from deepergcn.data.task import Kind
@@ -95,11 +95,6 @@ class NetworkEstimator(BaseEstimator):
             raise InputError(f"validation_fraction is {self.validation_fraction}; expected 0 or more, below 1")
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         own = {key: getattr(self, name) for name, key in _SETTINGS.items() if getattr(self, name) is not None}
-        further = self.settings
-        if not isinstance(further, Mapping):
-            further = dict(setting.partition("=")[::2] for setting in further)
-            own = {key: str(value) for key, value in own.items()}
-        settings = [f"{key}={value}" for key, value in {**own, **further}.items()]
         self.model_ = train(
             self.recipe,
             task=task,
@@ -107,7 +102,7 @@ class NetworkEstimator(BaseEstimator):
             split="random" if task == "regression" else "stratified",
             split_fractions=(1 - self.validation_fraction, self.validation_fraction, 0),
             split_seed=seed,
-            settings=settings,
+            settings=(*as_settings(own), *as_settings(self.settings)),
             seed=seed,
             epochs=self.epochs,
             out=self.out,
@@ -155,7 +150,7 @@ class ClassifierPart(ClassifierMixin):
 
         After a balanced loss, which training takes where a class is rare, this is not always the most probable one.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "model_")
         found = [self._numbers.get(name, -1) for name in self._predictions(X).columns()["class"]]
         if -1 in found:  # a molecule that cannot be read has no class
             return np.array([None if number < 0 else self.classes_[number] for number in found], dtype=object)
@@ -164,7 +159,7 @@ class ClassifierPart(ClassifierMixin):
 
     def predict_proba(self, X: Any) -> Array:
         """The probabilities [samples, classes], in the order of ``classes_``."""
-        check_is_fitted(self)
+        check_is_fitted(self, "model_")
         found = self._predictions(X)
         values = found.values.astype(np.float64)
         if found.task.kind == "binary":
@@ -198,7 +193,7 @@ class RegressorPart(RegressorMixin):
 
     def predict(self, X: Any) -> Array:
         """The numbers [samples], or [samples, targets] where there are several."""
-        check_is_fitted(self)
+        check_is_fitted(self, "model_")
         values: Array = self._predictions(X).values.astype(np.float64)
         return values[:, 0] if values.shape[1] == 1 else values
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 from deepergcn.api.errors import in_python
@@ -149,7 +149,7 @@ def train(
         "strict": strict or None,
     }
     said = {name: value for name, value in said.items() if value is not None}
-    changes = _settings(settings)
+    changes = as_settings(settings)
     options: dict[str, Any] = {
         "data": data,
         "seed": seed,
@@ -194,12 +194,12 @@ def train(
         store = partial(store_graph, graph=graph, label=label, split=split, names=names, directed=directed)
     else:
         store = partial(store_graphs, graphs=graphs, label=label, split=split)
-    temporary = TemporaryDirectory(prefix="deepergcn-") if out is None else None
-    folder = Path(temporary.name) / "run" if temporary is not None else Path(str(out))
+    temporary = Path(mkdtemp(prefix="deepergcn-")) if out is None else None
+    folder = temporary / "run" if temporary is not None else Path(str(out))
     if (folder / "run.json").exists():
         raise InputError(f"{folder}: holds a run already; expected resume=True without data, or another out")
     with ExitStack() as unless_trained:
-        unless_trained.callback(_remove, folder)
+        unless_trained.callback(_remove, folder, temporary)
         stored = store(folder / "data")
         trained = _train(recipe, stored, said, changes, folder, temporary, options, verbose)
         unless_trained.pop_all()
@@ -212,7 +212,7 @@ def _train(
     said: dict[str, Any],
     settings: tuple[str, ...],
     out: str | Path | None,
-    temporary: TemporaryDirectory[str] | None,
+    temporary: Path | None,
     options: dict[str, Any],
     verbose: bool,
 ) -> Trained:
@@ -264,14 +264,22 @@ def _paths(what: str, given: Any, label: Any, split: Any) -> Stored | None:
     return Stored(options | ({} if split is None else {"split": split}), {})
 
 
-def _settings(settings: Settings) -> tuple[str, ...]:
+def as_settings(settings: Settings) -> tuple[str, ...]:
+    """The changes to a recipe as ``--set`` takes them."""
     if isinstance(settings, str):
         raise InputError(
             f"settings is {settings!r}; expected a list of texts such as model.num_layers=14, or a mapping"
         )
     if isinstance(settings, Mapping):
-        return tuple(f"{key}={json.dumps(value)}" for key, value in settings.items())
+        return tuple(f"{key}={json.dumps(value, default=_plain)}" for key, value in settings.items())
     return tuple(settings)
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy, as those of a grid may be."""
+    if not hasattr(value, "item"):
+        raise InputError(f"settings: {value!r} is of type {type(value).__name__}; expected a value of a recipe")
+    return value.item()
 
 
 def _texts(values: Any) -> list[str] | None:
@@ -288,9 +296,11 @@ def _text(value: Any) -> str:
     return number_name(repr(value)) if isinstance(value, int | float) else str(value)
 
 
-def _remove(folder: Path) -> None:
-    """Remove the data of a run that has not begun."""
-    if not (folder / "run.json").exists():
+def _remove(folder: Path, temporary: Path | None) -> None:
+    """Remove a temporary folder, or the data of a run that has not begun."""
+    if temporary is not None:
+        shutil.rmtree(temporary, ignore_errors=True)
+    elif not (folder / "run.json").exists():
         shutil.rmtree(folder / "data", ignore_errors=True)
         with suppress(OSError):
             folder.rmdir()

@@ -1,8 +1,8 @@
 """What :func:`deepergcn.train` returns: a run that has ended, and its network."""
 
 import shutil
+import weakref
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from deepergcn.data.storage.files import make_folder
 from deepergcn.errors import InputError
@@ -25,11 +25,12 @@ class Trained(Predictor):
         temporary: The temporary folder that holds it, removed with this object.
     """
 
-    def __init__(self, run: Run, temporary: TemporaryDirectory[str] | None = None) -> None:
+    def __init__(self, run: Run, temporary: Path | None = None) -> None:
         super().__init__(*load_trained(run.path))
         self.run = run
         self.report: DataReport | None = run.data_report()
-        self._temporary = temporary
+        if temporary is not None:
+            weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
 
     @property
     def path(self) -> Path:
@@ -59,7 +60,3 @@ class Trained(Predictor):
         found = self.summary()
         score = "no test score" if found.test_score is None else f"test {found.metric} {found.test_score:.4f}"
         return f"Trained({found.recipe}, {score}, epoch {found.best_epoch}, {self.path})"
-
-    def __getstate__(self) -> dict[str, object]:
-        """All but the temporary folder, which stays with the object that made it."""
-        return self.__dict__ | {"_temporary": None}

@@ -67,6 +67,8 @@ class Gathered(Score):
         if isinstance(self.outputs, list) and not self.outputs:
             return float("nan")
         outputs = dim_zero_cat(self.outputs).view(-1, self.task.outputs)
+        if not len(outputs):
+            return float("nan")
         targets = dim_zero_cat(self.targets).view(len(outputs), -1)
         columns = [outputs] if self.task.kind == "multi-class" else list(outputs.T)
         scores = [self._score(o, t) for o, t in zip(columns, targets.T, strict=True)]
