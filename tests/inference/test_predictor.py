@@ -195,7 +195,7 @@ def test_wrong_inputs_are_named(tmp_path: Path) -> None:
     refused(lambda: model.predict(data), "new.csv", "'smiles'", "'Molecule'")
     refused(lambda: model.predict(data, smiles_column="Mol"), "'Mol'", "'Molecule'")
     refused(lambda: model.predict(data, smiles_column="Molecule", id_column="key"), "'key'")
-    refused(lambda: model.predict(["?"]), "none of the 1 molecules")
+    refused(lambda: model.predict(["?"]), "molecules: no row can be read; row 1 is '?'")
     refused(lambda: model.evaluate(["holdout"]), "'holdout'", "train, valid, test")
     predictions = model.predict(["CCO"])
     refused(lambda: predictions.write(tmp_path / "out.xlsx"), "out.xlsx", ".csv or .parquet")

@@ -32,7 +32,7 @@ PARAMETERS = {
 }
 SCORES = {"ogbn-proteins": 0.8580, "ogbn-arxiv": 0.7192, "ogbg-ppa": 0.7712, "ogbg-molhiv": 0.7858}
 SCORES |= {"ogbn-products": 0.8098, "ogbg-molpcba": 0.2781}
-OWN = ("own-links", "own-molecules", "own-tables", "own-typed-tables")
+OWN = ("own-graphs", "own-links", "own-molecules", "own-tables", "own-typed-tables")
 
 # Network, layers, width, layers of the MLP, norm, dropout, beta, semi-gradient, learning rate, epochs: the settings of
 # 2020, and those that the authors' code has since.
@@ -53,7 +53,7 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
 def inputs_of(recipe: Recipe) -> Inputs:
     if recipe.data.inputs is not None:
         return recipe.data.inputs
-    if recipe.name == "own-molecules":
+    if recipe.name in ("own-graphs", "own-molecules"):
         return inputs_of(load_recipe("solubility"))
     if recipe.name == "own-links":
         return Inputs.model_validate(

@@ -46,10 +46,11 @@ def store_molecules(place: Path, molecules: Any, target: Any, split: Any, smiles
     if not found.targets:
         raise InputError("molecules: expected target, the column to learn or its values")
     table, said = _with_split(found.table, split)
-    options = {"molecules": _written(place / "molecules.parquet", table), "target": list(found.targets)}
+    file = _written(place / "molecules.parquet", table)
+    options: dict[str, Any] = {"molecules": file, "target": list(found.targets)}
     if found.smiles_column is not None:
         options["smiles_column"] = found.smiles_column
-    return Stored(options | said, {options["molecules"]: "molecules"})
+    return Stored(options | said, {file: "molecules"})
 
 
 def store_graph(place: Path, graph: Any, label: Any, split: Any, names: Names, directed: bool | None) -> Stored:

@@ -91,9 +91,11 @@ def read_rows_to_predict(
     elif not isinstance(data, str | Path):
         if not molecules:
             raise InputError("a list of SMILES cannot be predicted: the network was not trained on molecules")
-        known = info.provenance.smiles_column if isinstance(info.provenance, MoleculeProvenance) else None
-        opened = rows_in_memory(data, smiles_column, id_column, known)
+        trained = info.provenance.smiles_column if isinstance(info.provenance, MoleculeProvenance) else None
+        opened = rows_in_memory(data, smiles_column, id_column, trained)
         rows = _molecules(opened, recipe, info, skipped_file, progress)
+        if len(opened.table.names) == 1:  # a list, which the ids repeat
+            rows = dataclasses.replace(rows, table=None)
     elif molecules and Path(data).name.lower().endswith(MOLECULE_NAMES):
         check_molecule_file(Path(data))
         if smiles_column is None and not Path(data).name.lower().endswith(SDF_NAMES + SMI_NAMES):

@@ -82,9 +82,17 @@ def pyg_arrays(graphs: Sequence[Any]) -> GraphArrays:
         ends.append(edge_index.detach().cpu().long())
         features["x"].append(_feature(data.x, "x", count, number))
         features["edge_attr"].append(_feature(data.edge_attr, "edge_attr", edge_index.shape[1], number))
-    pointers = [torch.cat((torch.zeros(1, dtype=torch.int64), torch.tensor(c).cumsum(0))) for c in (nodes, edges)]
-    joined = {name: _joined(parts, name) for name, parts in features.items()}
-    return GraphArrays(*pointers, torch.cat(ends, 1), **joined)
+    return GraphArrays(
+        _pointers(nodes),
+        _pointers(edges),
+        torch.cat(ends, 1),
+        _joined(features["x"], "x"),
+        _joined(features["edge_attr"], "edge_attr"),
+    )
+
+
+def _pointers(counts: list[int]) -> Tensor:
+    return torch.cat((torch.zeros(1, dtype=torch.int64), torch.tensor(counts).cumsum(0)))
 
 
 def _feature(values: Any, name: str, rows: int, number: int) -> Tensor | None:
@@ -93,11 +101,11 @@ def _feature(values: Any, name: str, rows: int, number: int) -> Tensor | None:
     if not isinstance(values, Tensor) or values.dim() not in (1, 2) or len(values) != rows:
         found = list(getattr(values, "shape", ())) or type(values).__name__
         raise InputError(f"graphs: graph {number} has {name} {found}; expected [{rows}, features]")
-    values = values.to_dense().detach().cpu()
-    values = values[:, None] if values.dim() == 1 else values
-    if not values.shape[1]:
+    dense: Tensor = values.to_dense().detach().cpu()
+    dense = dense[:, None] if dense.dim() == 1 else dense
+    if not dense.shape[1]:
         return None
-    return values.long() if values.dtype in _INTEGERS else values.float()
+    return dense.long() if dense.dtype in _INTEGERS else dense.float()
 
 
 def _joined(parts: list[Tensor | None], name: str) -> Tensor | None:

@@ -1,0 +1,63 @@
+"""Molecules in memory as a table."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from rdkit import Chem
+
+from deepergcn.data.memory.molecules import is_molecules, molecule_table
+from deepergcn.errors import InputError
+
+
+def test_texts_molecules_and_gaps_are_a_column_of_smiles() -> None:
+    found = molecule_table(["CCO", Chem.MolFromSmiles("OCC"), None], [1, 2, 3])
+    assert found.table.to_pydict() == {"smiles": ["CCO", "CCO", None], "target": [1, 2, 3]}
+    assert (found.smiles_column, found.targets) == ("smiles", ("target",))
+
+
+def test_properties_of_molecules_are_columns_that_can_be_targets() -> None:
+    molecules = [Chem.MolFromSmiles("C"), Chem.MolFromSmiles("CC")]
+    molecules[0].SetProp("_Name", "methane")
+    molecules[0].SetDoubleProp("logp", 1.5)
+    found = molecule_table(molecules, "logp")
+    assert found.table.to_pydict() == {"smiles": ["C", "CC"], "_Name": ["methane", None], "logp": [1.5, None]}
+    assert found.targets == ("logp",)
+
+
+def test_a_frame_names_its_targets_or_has_them_beside() -> None:
+    frame = pd.DataFrame({"smiles": ["C", "CC"], "a": [1, 2], "b": [3, 4]})
+    assert molecule_table(frame, ["a", "b"]).targets == ("a", "b")
+    assert molecule_table(frame, "all").targets == ("all",)
+    beside = molecule_table(frame, np.array([[5, 6], [7, 8]]))
+    assert beside.targets == ("target_0", "target_1")
+    assert beside.table.column("target_1").to_pylist() == [6, 8]
+    with pytest.raises(InputError, match="target: 'a' is a column of the molecules already"):
+        molecule_table(frame, pd.Series([1, 2], name="a"))
+
+
+def test_a_column_of_molecules_is_found_where_there_are_no_smiles() -> None:
+    frame = pd.DataFrame({"ROMol": [None, Chem.MolFromSmiles("CC")], "y": [1, 2]})
+    found = molecule_table(frame, "y")
+    assert (found.smiles_column, found.table.column("ROMol").to_pylist()) == ("ROMol", [None, "CC"])
+
+
+@pytest.mark.parametrize(
+    ("molecules", "problem"),
+    [
+        ([1, 2], "molecules: row 1 is 1 of type int; expected SMILES as text, or a molecule of RDKit"),
+        ([], "molecules: the list is empty"),
+        (np.zeros((2, 2)), r"molecules: have shape \[2, 2\]"),
+        ({"smiles": ["C"]}, "molecules: are of type dict"),
+        ("CCO", "molecules: are of type str"),
+    ],
+)
+def test_what_is_refused(molecules: Any, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        molecule_table(molecules, [1, 2])
+
+
+def test_what_molecules_are() -> None:
+    assert all(map(is_molecules, (["C"], np.array(["C"]), pd.Series(["C"]), pd.DataFrame({"smiles": ["C"]}))))
+    assert not is_molecules("C")
