@@ -91,7 +91,7 @@ def test_a_run_that_was_moved_reads_the_data_it_holds(of_molecules: Trained, tmp
     assert moved.recipe.data.source == str(tmp_path / "moved" / "data" / "molecules.parquet")
     assert "source: data/molecules.parquet" in (tmp_path / "moved" / "recipe.yaml").read_text()
     alone = deepergcn.load(moved.path / "model.safetensors")
-    with pytest.raises(InputError, match="is read only for a run directory"):
+    with pytest.raises(InputError, match="is not read for a model file alone"):
         alone.evaluate()
     with pytest.raises(InputError, match="exists already"):
         of_molecules.save(moved.path)

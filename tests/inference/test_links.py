@@ -122,7 +122,7 @@ def test_predict_and_embed_on_the_command_line(folder: Path, program: Program) -
     [
         (("evaluate", "featured", "--metric", "hits@50"), "metric hits@50: there are 24 pairs without a link"),
         (("evaluate", "featured", "--metric", "f1"), "metric is 'f1'; a task on links has rocauc, ap, hits@20"),
-        (("evaluate", "model.safetensors"), "is read only for a run directory; for a model file alone, name the data"),
+        (("evaluate", "model.safetensors"), "is not read for a model file alone"),
         (("evaluate", "featured", "--data", "links.csv"), "is not the data that the network was trained on"),
         (("predict", "featured", "nodes.csv"), "nodes.csv: there is no column 'source' for the links"),
         (("predict", "featured", "missing.csv"), "missing.csv: there is no such file"),

@@ -8,12 +8,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from deepergcn.categories import ATOM_SIZES
 from deepergcn.data.batching.batch import GraphBatch
 from deepergcn.data.batching.sources import batch_source
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.endings import MOLECULE_NAMES, SDF_NAMES
-from deepergcn.data.molecules.rows import open_rows
 from deepergcn.data.storage.csv_text import csv_text
 from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
@@ -104,7 +101,7 @@ def explain(
     )
     near = _neighbours(model, embeddings[torch.tensor(chosen)]) if neighbours else {}
     ids = {item: name for name, item in positions.items()}
-    smiles = _smiles(data, dataset, smiles_column, id_column)
+    smiles = rows.smiles
     positive = [f"={pair[1]}" for pair in two_classes(model.info)]
     shown = [name + which for name, which in zip(names, positive or [""] * len(names), strict=True)]
     explanations = []
@@ -246,15 +243,3 @@ def _neighbours(model: Predictor, embeddings: Tensor) -> dict[int, tuple[tuple[t
         nearest = tuple((names[int(items[number])], distance) for number, distance in pairs)
         found[place] = nearest, bool(near.outside[place])
     return found
-
-
-def _smiles(data: Input, dataset: Dataset, smiles_column: str | None, id_column: str | None) -> tuple[str, ...]:
-    """The molecules of all rows; empty where they are none, or not given as SMILES."""
-    if dataset.task.level != "graph" or dataset.x_categories != ATOM_SIZES or isinstance(data, Dataset):
-        return ()
-    if not isinstance(data, str | Path):
-        return tuple(data)
-    name = Path(data).name.lower()
-    if not name.endswith(MOLECULE_NAMES) or name.endswith(SDF_NAMES):
-        return ()
-    return tuple(text or "" for text in open_rows(Path(data), smiles_column, id_column).texts)

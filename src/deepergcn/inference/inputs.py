@@ -55,6 +55,7 @@ class Rows:
         positions: int64 [items of the dataset], the row of each, from 0.
         skipped: The rows that cannot be read, with the reason.
         table: The columns of the input, where it is a table.
+        smiles: The SMILES of every row, where the input has some.
     """
 
     dataset: Dataset
@@ -62,6 +63,7 @@ class Rows:
     positions: Tensor
     skipped: tuple[Skipped, ...] = ()
     table: Columns | None = None
+    smiles: tuple[str, ...] = ()
 
 
 def read_rows_to_predict(
@@ -173,7 +175,8 @@ def _molecules(
     assert isinstance(dataset.provenance, MoleculeProvenance)
     skipped, row_numbers = dataset.provenance.skipped, dataset.provenance.row_numbers()
     ids = tuple(name or "" for name in rows.names)
-    return Rows(_prepared(dataset, recipe), ids, torch.from_numpy(row_numbers) - 1, skipped, rows.table)
+    smiles = tuple(text or "" for text in rows.texts) if rows.form == "smiles" else ()
+    return Rows(_prepared(dataset, recipe), ids, torch.from_numpy(row_numbers) - 1, skipped, rows.table, smiles)
 
 
 def _delimiter(info: RunInfo) -> str | None:

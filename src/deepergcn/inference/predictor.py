@@ -299,7 +299,8 @@ class Predictor:
             return self.recipe.model_copy(update={"data": section.model_copy(update=named)})
         if not self.own_run and (section.source not in SOURCES or section.edges is not None):
             raise InputError(
-                f"{section.source}: is read only for a run directory; for a model file alone, name the data (--data)"
+                f"{section.source}: is not read for a model file alone, which may come from anyone; expected its run "
+                "directory, or the data by name, as deepergcn evaluate --data takes it"
             )
         return self.recipe
 
