@@ -79,9 +79,12 @@ def test_numbers_of_molecules(tmp_path: Path) -> None:
     model = MoleculeRegressor(**SMALL, out=tmp_path / "run").fit(SMILES, y)
     assert model.predict(SMILES[:3]).shape == (3, 2)
     assert (tmp_path / "run" / "summary.json").is_file()
-    alone = MoleculeRegressor(**SMALL, validation_fraction=0).fit(SMILES, y[:, 0])
+    alone = MoleculeRegressor(**SMALL, validation_fraction=0.5).fit(SMILES, y[:, 0])
     assert alone.predict(SMILES[:3]).shape == (3,)
-    assert alone.model_.summary().best_epoch == 1
+    assert alone.report_ is not None
+    assert alone.report_.split.sizes == {"train": 30, "valid": 30, "test": 0}
+    with pytest.raises(InputError, match="validation_fraction is 0; expected above 0 and below 1"):
+        alone.set_params(validation_fraction=0).fit(SMILES, y[:, 0])
 
 
 def test_nodes_are_samples_by_their_ids(of_nodes: NodeClassifier) -> None:

@@ -130,6 +130,7 @@ PRINTED = {
         split_fractions="0.5,0.25,0.25",
         split_seed=3,
     ),
+    "no test part": mine(molecules(active), "train 54, valid 6, test 0", split_fractions="0.9,0.1,0"),
     "a random split": mine(molecules(number), "random with seed 1 (as said)", split="random", split_seed=1),
     "a scaffold split": mine(
         "smiles,y\n" + "".join(f"C1{'C' * (i // 3 + 2)}1{'C' * (i % 3)},{i * 0.5}\n" for i in range(ROWS)),

@@ -39,6 +39,7 @@ REFUSED = {
         molecules(active), "--split-fractions is 'half'; expected three numbers", split_fractions="half"
     ),
     "fractions above 1": mine(molecules(active), "expected three that sum to 1", split_fractions="0.8,0.2,0.2"),
+    "no valid part": mine(molecules(active), "which leaves none for valid", split_fractions="0.9,0,0.1"),
     "one class only": mine(molecules(lambda i: "active"), "label column 'y' has one class only, 'active'"),
     "only zeros": mine(molecules(lambda i: 0), "label column 'y' has one class only, '0'"),
     "one class in train": mine(

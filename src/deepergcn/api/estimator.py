@@ -44,8 +44,7 @@ class NetworkEstimator(BaseEstimator):
         batch_size: The number of molecules of a step.
         epochs: The number of epochs.
         metric: The metric on the validation part that chooses the epoch; the default of the task if None.
-        validation_fraction: The share of the samples of ``fit`` that are held out as this part; 0 is none, and the
-            last epoch is taken.
+        validation_fraction: The share of the samples of ``fit`` that are held out as this part.
         settings: Further changes to the recipe, such as ``{"model.aggr": "max"}``.
         random_state: The seed of the split and of training: a number, a generator of numpy, or None for another at
             every fit.
@@ -91,8 +90,8 @@ class NetworkEstimator(BaseEstimator):
         self.verbose = verbose
 
     def _train(self, task: Kind, **data: Any) -> None:
-        if not 0 <= self.validation_fraction < 1:
-            raise InputError(f"validation_fraction is {self.validation_fraction}; expected 0 or more, below 1")
+        if not 0 < self.validation_fraction < 1:
+            raise InputError(f"validation_fraction is {self.validation_fraction}; expected above 0 and below 1")
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         own = {key: getattr(self, name) for name, key in _SETTINGS.items() if getattr(self, name) is not None}
         self.model_ = train(
@@ -140,7 +139,7 @@ class ClassifierPart(ClassifierMixin):
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise InputError(f"y has one class only, {self.classes_[0]!r}; expected two at least")
+            raise InputError(f"y has one class only, {str(self.classes_[0])!r}; expected two at least")
         names = _class_names(self.classes_.tolist())
         self._numbers = {name: number for number, name in enumerate(names)}
         return ("binary" if len(names) == 2 else "multi-class"), np.array(names, dtype=object)[codes]

@@ -107,10 +107,10 @@ def _labels(graphs: Any, name: str) -> Any:
         if not isinstance(value, Tensor) or not value.numel():
             raise InputError(f"graphs: graph {number} has no label {name!r}; expected a tensor of one row")
         found.append(value.detach().cpu().reshape(-1).numpy())
-        if len(found[-1]) != len(found[0]) or (value.dim() == 2 and len(value) > 1):
+        if len(found[-1]) != len(found[0]) or value.dim() > 2 or (value.dim() and len(value) > 1):
             raise InputError(
-                f"graphs: graph {number} has {name} of shape {list(value.shape)}; expected one row, as wide as that of "
-                "all graphs (labels of nodes are for graph, not graphs)"
+                f"graphs: graph {number} has {name} of shape {list(value.shape)}; expected [1] or [1, targets], alike "
+                "in all graphs (labels of nodes are for graph, not graphs)"
             )
     return np.stack(found)
 

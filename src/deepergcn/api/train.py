@@ -109,7 +109,7 @@ def train(
         missing: The values that stand for a missing label.
         split: ``stratified``, ``random``, ``scaffold``, a column; the part of every row; or a mapping of train, valid
             and test to numbers of rows or masks.
-        split_fractions: The sizes of train, valid and test; one of the last two may be 0.
+        split_fractions: The sizes of train, valid and test, of which the last may be 0.
         split_seed: The seed of the split.
         delimiter: What is between the cells of a file.
         fragments: ``largest`` keeps the largest fragment of each molecule alone.

@@ -133,7 +133,7 @@ def _infer_kind(table: Columns, columns: Sequence[str]) -> Kind:
     kinds = [column_kind(table, column)[0] for column in columns]
     kind = joint_kind(kinds)
     if kind is None:
-        found = ", ".join(f"{column!r} is {kind}" for column, kind in zip(columns, kinds, strict=True))
+        found = listed([f"{column!r} is {kind}" for column, kind in zip(columns, kinds, strict=True)])
         raise InputError(
             f"{table.path}: the labels are of several kinds: {found}; train each kind in a run of its own, or say one "
             "kind for all (--task)"
