@@ -15,16 +15,13 @@ from pathlib import Path
 
 import deepergcn
 from deepergcn.inference.explain import explain
-from deepergcn.training.own_data import own_molecules
 
 if __name__ == "__main__":
     rows = [f"{'C' * carbons}O,{5 - carbons}" for carbons in range(1, 41)]
     Path("alcohols.csv").write_text("\n".join(["smiles,logS", *rows]) + "\n", encoding="utf-8")
-    found = own_molecules("alcohols.csv", targets="logS")
-    small = ("model.num_layers=3", "model.hidden_channels=32")
-    deepergcn.train("own-molecules", settings=(*found.settings, *small), loaded=found.loaded, epochs=3, out="runs/why")
+    small = {"model.num_layers": 3, "model.hidden_channels": 32}
+    model = deepergcn.train(molecules="alcohols.csv", target="logS", epochs=3, settings=small, out="runs/why")
 
-    model = deepergcn.load("runs/why")
     one, other = explain(model, ["CCO", "FC(F)(F)c1ccc(Br)cc1S(=O)(=O)N"])
     print(f"{one.id} has {len(one.nodes)} atoms and {len(one.edges)} bonds")
     total = sum(value for _, value in one.nodes) + sum(value for *_, value in one.edges)

@@ -14,21 +14,16 @@ It prints::
 from pathlib import Path
 
 import deepergcn
-from deepergcn.training.own_data import own_molecules
 
 if __name__ == "__main__":
     rows = [f"{'C' * carbons}O,{'yes' if carbons <= 20 else 'no'}" for carbons in range(1, 41)]
     Path("alcohols.csv").write_text("\n".join(["smiles,soluble", *rows]) + "\n", encoding="utf-8")
 
-    found = own_molecules("alcohols.csv", targets="soluble")
-    small = ("model.num_layers=3", "model.hidden_channels=32", "training.batch_size=8")
-    deepergcn.train(
-        "own-molecules", settings=(*found.settings, *small), loaded=found.loaded, epochs=15, out="runs/alcohols"
-    )
-
-    model = deepergcn.load("runs/alcohols")
-    split = model.dataset().split
-    print(f"trained on {len(split['train'])} alcohols, tested on {len(split['test'])}")
+    small = {"model.num_layers": 3, "model.hidden_channels": 32, "training.batch_size": 8}
+    model = deepergcn.train(molecules="alcohols.csv", target="soluble", epochs=15, settings=small, out="runs/alcohols")
+    assert model.report is not None
+    sizes = model.report.split.sizes
+    print(f"trained on {sizes['train']} alcohols, tested on {sizes['test']}")
     columns = model.predict(["CCO", "C" * 35 + "O", "not a molecule"]).columns()
     for smiles, answer in zip(columns["id"], columns["class"], strict=True):
         print(f"{smiles}: {answer}")

@@ -13,7 +13,6 @@ It prints::
 from pathlib import Path
 
 import deepergcn
-from deepergcn.training.own_data import own_tables
 
 if __name__ == "__main__":
     team = ["blue" if person % 2 == 0 else "red" for person in range(120)]
@@ -25,11 +24,12 @@ if __name__ == "__main__":
     Path("calls.csv").write_text("\n".join(edges) + "\n", encoding="utf-8")
     print(f"nodes {len(nodes) - 1}, edges {len(edges) - 1}")
 
-    found = own_tables("people.csv", "calls.csv", label="team")
-    small = ("model.num_layers=3", "model.hidden_channels=16")
-    deepergcn.train("own-tables", settings=(*found.settings, *small), loaded=found.loaded, epochs=30, out="runs/teams")
+    small = {"model.num_layers": 3, "model.hidden_channels": 16}
+    model = deepergcn.train(
+        graph=("people.csv", "calls.csv"), label="team", epochs=30, settings=small, out="runs/teams"
+    )
 
-    columns = deepergcn.load("runs/teams").predict("people.csv", "calls.csv").columns()
+    columns = model.predict("people.csv", "calls.csv").columns()
     print(f"columns {list(columns)}")
     right = sum(said == known for said, known in zip(columns["class"], team, strict=True))
     print(f"right for at least 90 of 120 people: {right >= 90}")
