@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.fuzz.cases import Case, make_case
+from tests.fuzz.case import Case
+from tests.fuzz.cases import make_case
 from tests.fuzz.corpus import make_corpus
 from tests.fuzz.guard import Guard, Outcome
 

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet
+import torch
 from rdkit import Chem
+from torch import nn
 
+from deepergcn.categories import ATOM_SIZES_2020, BOND_SIZES
 from tests.fuzz.mutate import csv_text
+from tests.runs.model.authors import Network
 from tests.training.small import network
-
-SMALL = ("model.num_layers=1", "model.hidden_channels=4", "model.virtual_node=false", "training.batch_size=64")
-"""Settings of a network that trains in a moment."""
 
 Rows = list[list[str]]
 
@@ -38,6 +39,17 @@ class Corpus:
     sdf: bytes
 
     @property
+    def tables(self) -> list[str]:
+        """The tables of nodes and edges as arguments."""
+        return ["--nodes", str(self.folder / "nodes.csv"), "--edges", str(self.folder / "edges.csv")]
+
+    @property
+    def typed_tables(self) -> list[str]:
+        """The same tables as arguments, of two types of nodes."""
+        nodes, edges = self.folder / "nodes.csv", self.folder / "edges.csv"
+        return ["--nodes", f"a={nodes}", "--nodes", f"b={nodes}", "--edges", f"a,knows,b={edges}"]
+
+    @property
     def layout(self) -> Path:
         """A folder in OGB's layout."""
         return self.folder / "network"
@@ -52,24 +64,50 @@ class Corpus:
         """A run directory with states, of the tables."""
         return self.folder / "table-run"
 
+    @property
+    def typed_run(self) -> Path:
+        """A run directory of the tables with types."""
+        return self.folder / "typed-run"
+
+    @property
+    def link_run(self) -> Path:
+        """A run directory that learned the edges as links."""
+        return self.folder / "link-run"
+
+    @property
+    def checkpoint(self) -> tuple[Path, Path]:
+        """A checkpoint of the authors, and the recipe of its network."""
+        return self.folder / "best.pth", self.folder / "small.yaml"
+
+    def runs(self) -> dict[Path, list[str]]:
+        """The run directories, each with the arguments that name its inputs to ``predict``."""
+        nodes, edges = str(self.folder / "nodes.csv"), str(self.folder / "edges.csv")
+        return {
+            self.molecule_run: [str(self.folder / "molecules.csv")],
+            self.table_run: [nodes, "--edges", edges],
+            self.typed_run: self.typed_tables,
+            self.link_run: [edges, "--nodes", nodes],
+        }
+
     def training(self) -> list[list[str]]:
         """What the program must be called with to make the run directories."""
-        molecules = [
-            "--molecules",
-            str(self.folder / "molecules.csv"),
-            "--target",
-            "y",
-            "--out",
-            str(self.molecule_run),
+        kinds = {
+            self.molecule_run: ["--molecules", str(self.folder / "molecules.csv"), "--target", "y"],
+            self.table_run: [*self.tables, "--label", "y"],
+            self.typed_run: [*self.typed_tables, "--label", "a.y"],
+            self.link_run: ["--links", str(self.folder / "edges.csv"), "--nodes", str(self.folder / "nodes.csv")],
+        }
+        return [
+            ["train", "--epochs", "2", *small(typed=out == self.typed_run), *kind, "--out", str(out)]
+            for out, kind in kinds.items()
         ]
-        tables = ["--nodes", str(self.folder / "nodes.csv"), "--edges", str(self.folder / "edges.csv"), "--label", "y"]
-        tables += ["--out", str(self.table_run)]
-        return [["train", "--epochs", "2", *small(), *kind] for kind in (molecules, tables)]
 
 
-def small() -> list[str]:
-    """The settings of :data:`SMALL` as arguments."""
-    return [argument for setting in SMALL for argument in ("--set", setting)]
+def small(*, typed: bool = False) -> list[str]:
+    """Arguments for a network that trains in a moment; one of graphs with types has no virtual node."""
+    settings = ["model.num_layers=1", "model.hidden_channels=4"]
+    settings += [] if typed else ["model.virtual_node=false", "training.batch_size=64"]
+    return [argument for setting in settings for argument in ("--set", setting)]
 
 
 def make_corpus(folder: Path) -> Corpus:
@@ -86,6 +124,11 @@ def make_corpus(folder: Path) -> Corpus:
     for name in ("molecules", "nodes", "edges"):
         (folder / f"{name}.csv").write_bytes(csv_text(getattr(corpus, name), quoted=True))
     network(folder, 20)
+    file, recipe = corpus.checkpoint
+    sizes = {"layers": 1, "channels": 4, "mlp_layers": 1, "outputs": 1}
+    model = Network("ogbg-molhiv", **sizes, norm=nn.BatchNorm1d, learn_t=True, nodes=ATOM_SIZES_2020, edges=BOND_SIZES)
+    torch.save({"epoch": 1, "model_state_dict": model.state_dict(), "loss": 0.5}, file)
+    recipe.write_text("base: ogbg-molhiv\nname: small\nmodel: {num_layers: 1, hidden_channels: 4}\n")
     return corpus
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from tests.fuzz.cases import Case
+from tests.fuzz.case import Case
 
 Verdict = Literal["success", "clean error", "other"]
 

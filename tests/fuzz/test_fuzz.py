@@ -3,7 +3,8 @@
 import pytest
 
 from tests.fuzz.__main__ import attack
-from tests.fuzz.cases import KEYS
+from tests.fuzz.calls import OPTIONS
+from tests.fuzz.runs import KEYS
 
 
 def test_hostile_inputs_end_in_a_success_or_a_clean_error() -> None:
@@ -16,3 +17,9 @@ def test_hostile_inputs_end_in_a_success_or_a_clean_error() -> None:
 
 def test_every_key_of_a_recipe_is_attacked() -> None:
     assert {"model.num_layers", "data.inputs.task.outputs", "training.epochs", "published.score"} <= set(KEYS)
+
+
+def test_every_option_of_every_command_is_attacked() -> None:
+    assert {"train", "predict", "explain", "tune", "convert", "datasets"} <= set(OPTIONS)
+    assert ("--unseen", True) in OPTIONS["predict"]
+    assert ("--tensorboard", False) in OPTIONS["train"]
