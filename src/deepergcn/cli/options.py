@@ -1,15 +1,24 @@
 """Arguments that several commands share."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
+from deepergcn.cli.typed_tables import Tables, required_tables
 from deepergcn.errors import InputError
 
 if TYPE_CHECKING:
     from deepergcn.data.tables.features import Unseen
 
+RecipeArgument = Annotated[
+    str | None, typer.Argument(metavar="RECIPE", help="Name or YAML file of a recipe. Default: solubility.")
+]
+DataOption = Annotated[str | None, typer.Option("--data", help="Dataset to use instead of the recipe's: name or path.")]
+SettingsOption = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting, e.g. model.num_layers=14.")
+]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, or its model.safetensors alone.")]
 InputArgument = Annotated[
     str | None,
@@ -38,14 +47,8 @@ SmilesColumnOption = Annotated[
 IdColumnOption = Annotated[
     str | None, typer.Option("--id-column", help="Column of ids of the molecules. Default: the molecules themselves.")
 ]
-DelimiterOption = Annotated[
-    str | None, typer.Option("--delimiter", help="What is between the cells of INPUT. Default: as in training.")
-]
 UnseenOption = Annotated[
     str, typer.Option("--unseen", help="A category that training has not seen: error, or other (none of them).")
-]
-SkippedOption = Annotated[
-    Path | None, typer.Option("--skipped", help="CSV file to list the rows that cannot be read, with the reason.")
 ]
 
 
@@ -54,3 +57,47 @@ def unseen_choice(text: str) -> "Unseen":
     if text not in ("error", "other"):
         raise InputError(f"--unseen is {text!r}; expected error or other")
     return "other" if text == "other" else "error"
+
+
+class Reading(TypedDict):
+    """The arguments of :meth:`Predictor.predict` and ``embed`` that say what is read, and how."""
+
+    data: str | dict[str, str]
+    edges: Tables
+    nodes: str | None
+    smiles_column: str | None
+    id_column: str | None
+    delimiter: str | None
+    unseen: "Unseen"
+    skipped_file: Path | None
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """How ``predict`` and ``embed`` read INPUT, and the tables that belong to it."""
+
+    nodes: NodesOption = None
+    edges: EdgesOption = None
+    smiles_column: SmilesColumnOption = None
+    id_column: IdColumnOption = None
+    delimiter: Annotated[
+        str | None, typer.Option("--delimiter", help="Delimiter of the cells of INPUT. Default: as in training.")
+    ] = None
+    unseen: UnseenOption = "error"
+    skipped: Annotated[
+        Path | None, typer.Option("--skipped", help="CSV file to list the rows that cannot be read, with the reason.")
+    ] = None
+
+    def arguments(self, data: str | None) -> Reading:
+        """The arguments for reading ``data`` by these options."""
+        given, edges, nodes = required_tables(data, self.nodes, self.edges)
+        return {
+            "data": given,
+            "edges": edges,
+            "nodes": nodes,
+            "smiles_column": self.smiles_column,
+            "id_column": self.id_column,
+            "delimiter": self.delimiter,
+            "unseen": unseen_choice(self.unseen),
+            "skipped_file": self.skipped,
+        }

@@ -197,9 +197,7 @@ def _typed_tables(
         nodes,
         edges,
         label=label,
-        id_column=options.id_column or "id",
-        source_column=options.source_column or "source",
-        target_column=options.target_column or "target",
+        **_named_columns(options),
         directed=options.directed,
         choices=_choices(options, settings),
     )
@@ -214,9 +212,7 @@ def _tables(
         nodes,
         edges,
         label=label,
-        id_column=options.id_column or "id",
-        source_column=options.source_column or "source",
-        target_column=options.target_column or "target",
+        **_named_columns(options),
         features=None if options.features is None else _listed(options.features),
         edge_features=None if options.edge_features is None else _listed(options.edge_features),
         drop=_listed(options.drop),
@@ -226,6 +222,15 @@ def _tables(
         choices=choices,
         root=root,
     )
+
+
+def _named_columns(options: OwnDataOptions) -> dict[str, str]:
+    """The columns of ids and of the ends of edges."""
+    return {
+        "id_column": options.id_column or "id",
+        "source_column": options.source_column or "source",
+        "target_column": options.target_column or "target",
+    }
 
 
 def _links(options: OwnDataOptions, path: str) -> "OwnData":

@@ -6,34 +6,18 @@ from typing import Annotated
 import typer
 
 from deepergcn.cli.commands.predict import left_empty
-from deepergcn.cli.options import (
-    DelimiterOption,
-    EdgesOption,
-    IdColumnOption,
-    InputArgument,
-    NodesOption,
-    RunArgument,
-    SkippedOption,
-    SmilesColumnOption,
-    UnseenOption,
-    unseen_choice,
-)
+from deepergcn.cli.option_group import with_options
+from deepergcn.cli.options import InputArgument, ReadingOptions, RunArgument
 from deepergcn.cli.terminal import say
-from deepergcn.cli.typed_tables import required_tables
 
 
+@with_options("reading", ReadingOptions)
 def embed(
     run: RunArgument,
     data: InputArgument = None,
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, .npz or .parquet.")],
-    nodes: NodesOption = None,
-    edges: EdgesOption = None,
-    smiles_column: SmilesColumnOption = None,
-    id_column: IdColumnOption = None,
-    delimiter: DelimiterOption = None,
-    unseen: UnseenOption = "error",
-    skipped: SkippedOption = None,
+    reading: ReadingOptions,
 ) -> None:
     """Write the embeddings of molecules or nodes by a trained network."""
     from deepergcn.cli.progress import molecule_bar
@@ -41,20 +25,10 @@ def embed(
     from deepergcn.inference.predictor import load
 
     check_ending(output, EMBEDDING_NAMES)
-    given, its_edges, its_nodes = required_tables(data, nodes, edges)
+    arguments = reading.arguments(data)
     model = load(run)
     with molecule_bar() as progress:
-        embeddings = model.embed(
-            given,
-            its_edges,
-            smiles_column=smiles_column,
-            id_column=id_column,
-            delimiter=delimiter,
-            unseen=unseen_choice(unseen),
-            skipped_file=skipped,
-            progress=progress,
-            nodes=its_nodes,
-        )
+        embeddings = model.embed(**arguments, progress=progress)
     embeddings.write(output)
     rows, channels = embeddings.values.shape
     say(f"{output}: {rows} rows of {channels} channels{left_empty(embeddings.skipped)}")

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from deepergcn.cli.options import DataOption, RecipeArgument, SettingsOption
 from deepergcn.cli.table import print_table
 from deepergcn.cli.terminal import say
 
@@ -14,15 +15,9 @@ _LARGER = (10**8, 10**9)  # edges
 
 
 def plan(
-    recipe: Annotated[
-        str | None, typer.Argument(metavar="RECIPE", help="Name or YAML file of a recipe. Default: solubility.")
-    ] = None,
-    data: Annotated[
-        str | None, typer.Option("--data", help="Dataset to use instead of the recipe's: name or path.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting, e.g. model.num_layers=14.")
-    ] = None,
+    recipe: RecipeArgument = None,
+    data: DataOption = None,
+    settings: SettingsOption = None,
     devices: Annotated[int, typer.Option("--devices", help="The number of processes.", min=1)] = 1,
     machine: Annotated[
         bool, typer.Option("--machine", help="Also estimate the same network on 100 million and a billion edges.")

@@ -5,20 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deepergcn.cli.options import (
-    DelimiterOption,
-    EdgesOption,
-    IdColumnOption,
-    InputArgument,
-    NodesOption,
-    RunArgument,
-    SkippedOption,
-    SmilesColumnOption,
-    UnseenOption,
-    unseen_choice,
-)
+from deepergcn.cli.option_group import with_options
+from deepergcn.cli.options import InputArgument, ReadingOptions, RunArgument
 from deepergcn.cli.terminal import say
-from deepergcn.cli.typed_tables import required_tables
 from deepergcn.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,18 +16,12 @@ if TYPE_CHECKING:
 _MOST_NAMED_ROWS = 10
 
 
+@with_options("reading", ReadingOptions)
 def predict(
     run: RunArgument,
     data: InputArgument = None,
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, .csv or .parquet.")],
-    nodes: NodesOption = None,
-    edges: EdgesOption = None,
-    smiles_column: SmilesColumnOption = None,
-    id_column: IdColumnOption = None,
-    delimiter: DelimiterOption = None,
-    unseen: UnseenOption = "error",
-    skipped: SkippedOption = None,
     inputs: Annotated[
         bool, typer.Option("--inputs/--no-inputs", help="Write the columns of INPUT too, before the predictions.")
     ] = True,
@@ -46,6 +29,7 @@ def predict(
         bool,
         typer.Option("--spreadsheet", help="Escape texts of the CSV that a spreadsheet would take for formulas."),
     ] = False,
+    reading: ReadingOptions,
 ) -> None:
     """Predict the molecules of a file, or the nodes of tables, with a trained network."""
     from deepergcn.cli.progress import molecule_bar
@@ -54,20 +38,10 @@ def predict(
 
     if check_ending(output, PREDICTION_NAMES) != ".csv" and spreadsheet:
         raise InputError(f"--spreadsheet: {output} is no CSV file; expected a name that ends in .csv")
-    given, its_edges, its_nodes = required_tables(data, nodes, edges)
+    arguments = reading.arguments(data)
     model = load(run)
     with molecule_bar() as progress:
-        predictions = model.predict(
-            given,
-            its_edges,
-            smiles_column=smiles_column,
-            id_column=id_column,
-            delimiter=delimiter,
-            unseen=unseen_choice(unseen),
-            skipped_file=skipped,
-            progress=progress,
-            nodes=its_nodes,
-        )
+        predictions = model.predict(**arguments, progress=progress)
     predictions.write(output, spreadsheet=spreadsheet, inputs=inputs)
     say(f"{output}: {len(predictions)} rows{left_empty(predictions.skipped)}")
     for line in predictions.decisions():

@@ -11,6 +11,7 @@ import typer
 
 from deepergcn.cli.commands.evaluate import score_lines
 from deepergcn.cli.option_group import with_options
+from deepergcn.cli.options import DataOption, RecipeArgument, SettingsOption
 from deepergcn.cli.own_data_options import OwnDataOptions, read_own_data
 from deepergcn.cli.terminal import say
 from deepergcn.errors import InputError
@@ -24,13 +25,9 @@ Text = str | None
 
 @with_options("own", OwnDataOptions)
 def train(
-    recipe: Annotated[
-        Text, typer.Argument(metavar="RECIPE", help="Name or YAML file of a recipe. Default: solubility.")
-    ] = None,
-    data: Annotated[Text, typer.Option("--data", help="Dataset to use instead of the recipe's: name or path.")] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting, e.g. model.num_layers=14.")
-    ] = None,
+    recipe: RecipeArgument = None,
+    data: DataOption = None,
+    settings: SettingsOption = None,
     seed: Annotated[
         int | None,
         typer.Option("--seed", help="Seed of weights, shuffling, dropout and partitions. Default: 0.", min=0),

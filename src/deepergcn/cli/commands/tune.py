@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deepergcn.cli.option_group import with_options
+from deepergcn.cli.options import DataOption, RecipeArgument, SettingsOption
 from deepergcn.cli.own_data_options import OwnDataOptions, read_own_data
 from deepergcn.cli.terminal import say
 from deepergcn.errors import InputError
@@ -14,18 +15,12 @@ from deepergcn.errors import InputError
 if TYPE_CHECKING:
     from deepergcn.report.tuning import TrialRecord, TuningRecord
 
-Text = str | None
-
 
 @with_options("own", OwnDataOptions)
 def tune(
-    recipe: Annotated[
-        Text, typer.Argument(metavar="RECIPE", help="Name or YAML file of a recipe. Default: solubility.")
-    ] = None,
-    data: Annotated[Text, typer.Option("--data", help="Dataset to use instead of the recipe's: name or path.")] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of every trial.")
-    ] = None,
+    recipe: RecipeArgument = None,
+    data: DataOption = None,
+    settings: SettingsOption = None,
     trials: Annotated[
         int | None, typer.Option("--trials", help="Number of trials in all, those of earlier calls included.", min=1)
     ] = None,
@@ -45,7 +40,7 @@ def tune(
     """Search better settings on validation scores; call again to go on. The winner is a recipe to train."""
     if trials is None and minutes is None:
         raise InputError("tune: expected a budget, --trials or --minutes")
-    read = read_own_data(own)
+    read = read_own_data(own, settings or ())
     from deepergcn.recipes.load import load_recipe
     from deepergcn.studies.tuning.space import read_space
     from deepergcn.studies.tuning.tune import BEST, Tuning
