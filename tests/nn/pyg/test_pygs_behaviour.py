@@ -75,8 +75,8 @@ def test_aggregations_by_index_and_pointer(name: str) -> None:
         assert_close(out[2], x[5])
 
 
-@pytest.mark.parametrize("name", ["Var", "Std"])
-def test_semi_gradients_of_variances(name: str) -> None:
+@pytest.mark.parametrize("name", ["Softmax", "Var", "Std"])
+def test_semi_gradients_are_others(name: str) -> None:
     index = torch.tensor([0, 0, 1, 1, 1, 2])
     grads: list[Any] = []
     for semi_grad in (False, True):
@@ -89,37 +89,18 @@ def test_semi_gradients_of_variances(name: str) -> None:
 
 
 @pytest.mark.parametrize("learn", [True, False])
-def test_softmax(learn: bool) -> None:
-    torch.manual_seed(0)
-    x, index, ptr = torch.randn(6, 16), torch.tensor([0, 0, 1, 1, 1, 2]), torch.tensor([0, 2, 5, 6])
-    aggr = deepergcn.accelerate(pyg.SoftmaxAggregation(learn=learn))
-    assert str(aggr) == f"SoftmaxAggregation(learn={learn})"
-    out = aggr(x, index)
-    assert out.shape == (3, 16)
-    assert_close(aggr(x, ptr=ptr), out)
-    if learn:
-        out.mean().backward()
-        assert aggr.t.grad.abs().sum() > 0
-    else:
-        first: Any = x.clone().requires_grad_()
-        second: Any = x.clone().requires_grad_()
-        aggr(first, index).mean().backward()
-        deepergcn.accelerate(pyg.SoftmaxAggregation(semi_grad=True))(second, index).mean().backward()
-        assert not torch.allclose(first.grad, second.grad)
-
-
-@pytest.mark.parametrize("learn", [True, False])
-def test_power_mean(learn: bool) -> None:
+@pytest.mark.parametrize(("cls", "parameter"), [(pyg.SoftmaxAggregation, "t"), (pyg.PowerMeanAggregation, "p")])
+def test_softmax_and_power_mean(cls: Any, parameter: str, learn: bool) -> None:
     torch.manual_seed(0)
     x, index, ptr = torch.rand(6, 16) + 0.1, torch.tensor([0, 0, 1, 1, 1, 2]), torch.tensor([0, 2, 5, 6])
-    aggr = deepergcn.accelerate(pyg.PowerMeanAggregation(learn=learn))
-    assert str(aggr) == f"PowerMeanAggregation(learn={learn})"
+    aggr = deepergcn.accelerate(cls(learn=learn))
+    assert str(aggr) == f"{cls.__name__}(learn={learn})"
     out = aggr(x, index)
     assert out.shape == (3, 16)
     assert_close(aggr(x, ptr=ptr), out)
     if learn:
         out.mean().backward()
-        assert aggr.p.grad.abs().sum() > 0
+        assert getattr(aggr, parameter).grad.abs().sum() > 0
 
 
 @pytest.mark.parametrize("cls", [pyg.SoftmaxAggregation, pyg.PowerMeanAggregation])

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from deepergcn.data.batching.batch import GraphBatch, build_batch
-from deepergcn.data.batching.source import BatchSource, without_labels
+from deepergcn.data.batching.source import BatchSource, OneBatch, without_labels
 from deepergcn.data.dataset import Dataset, directed
 from deepergcn.data.links.negatives import draw_for
 from deepergcn.data.links.pairs import Ints, pair_keys, with_keys
@@ -16,7 +16,7 @@ from deepergcn.data.seeds import generator
 from deepergcn.errors import InputError
 
 
-class AllPairs(BatchSource):
+class AllPairs(OneBatch):
     """Pairs of nodes with the whole graph, in one batch.
 
     Args:
@@ -25,23 +25,7 @@ class AllPairs(BatchSource):
     """
 
     def __init__(self, dataset: Dataset, pairs: Tensor) -> None:
-        super().__init__(dataset, batch_size=1, seed=0, rank=0, world_size=1)
-        self.batch = _whole(dataset, pairs)
-
-    @property
-    def num_units(self) -> int:
-        """The one batch."""
-        return 1
-
-    def order(self, epoch: int) -> Sequence[int]:
-        return (0,)
-
-    def share(self, group: Sequence[int]) -> Sequence[int]:
-        return group
-
-    def gather(self, epoch: int, groups: Sequence[Sequence[int]]) -> Iterator[list[GraphBatch]]:
-        for _ in groups:
-            yield [self.batch]
+        super().__init__(dataset, _whole(dataset, pairs))
 
 
 class LinkBatches(BatchSource):

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from deepergcn.data.batching.batch import GraphBatch, build_batch
 from deepergcn.data.batching.metis import metis
-from deepergcn.data.batching.source import BatchSource
+from deepergcn.data.batching.source import BatchSource, OneBatch
 from deepergcn.data.batching.subgraphs import induced
 from deepergcn.data.dataset import Dataset
 from deepergcn.errors import InputError
@@ -43,6 +43,10 @@ class Partitions(BatchSource):
         if not 1 <= parts <= dataset.num_nodes:
             raise InputError(f"parts is {parts}; expected 1 to {dataset.num_nodes}, the number of nodes")
         self.parts = parts
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Compute what all epochs share; by default nothing."""
 
     @property
     def num_units(self) -> int:
@@ -90,18 +94,8 @@ class RandomPartitions(Partitions):
 class ClusterPartitions(Partitions):
     """METIS partitions the graph once, with few edges between parts; every epoch has a new order of the parts."""
 
-    def __init__(
-        self,
-        dataset: Dataset,
-        parts: int,
-        *,
-        batch_size: int | None = None,
-        seed: int = 0,
-        rank: int = 0,
-        world_size: int = 1,
-    ) -> None:
-        super().__init__(dataset, parts, batch_size=batch_size, seed=seed, rank=rank, world_size=world_size)
-        self._assignment = metis(dataset, parts, seed)
+    def prepare(self) -> None:
+        self._assignment = metis(self.dataset, self.parts, self.seed)
         self.parts = int(self._assignment.max()) + 1
 
     def assignment(self, epoch: int) -> Tensor:
@@ -116,11 +110,10 @@ _WHOLE: WeakKeyDictionary[Dataset, GraphBatch] = WeakKeyDictionary()
 """The whole graphs of the datasets in use: training and evaluation share one, with its edges in both directions."""
 
 
-class WholeGraph(BatchSource):
-    """The whole graph in one batch, the same in every epoch and for all that take it of the same dataset."""
+class WholeGraph(OneBatch):
+    """The whole graph in one batch, the same in every epoch and for every source of the same dataset."""
 
     def __init__(self, dataset: Dataset) -> None:
-        super().__init__(dataset, batch_size=1, seed=0, rank=0, world_size=1)
         _check(dataset)
         if dataset not in _WHOLE:
             graph = dataset.graph(0)
@@ -132,22 +125,7 @@ class WholeGraph(BatchSource):
                 node=torch.arange(dataset.num_nodes),
                 adjacency=dataset.adjacency(),
             )
-        self.batch = _WHOLE[dataset]
-
-    @property
-    def num_units(self) -> int:
-        """The one graph."""
-        return 1
-
-    def order(self, epoch: int) -> Sequence[int]:
-        return (0,)
-
-    def share(self, group: Sequence[int]) -> Sequence[int]:
-        return group
-
-    def gather(self, epoch: int, groups: Sequence[Sequence[int]]) -> Iterator[list[GraphBatch]]:
-        for _ in groups:
-            yield [self.batch]
+        super().__init__(dataset, _WHOLE[dataset])
 
 
 def _check(dataset: Dataset) -> None:

@@ -9,7 +9,6 @@ import torch
 from deepergcn.data.batching.batch import GraphBatch
 from deepergcn.data.batching.partitions import Partitions
 from deepergcn.data.batching.subgraphs import induced
-from deepergcn.data.dataset import Dataset
 
 WALK = 2
 """The number of edges of a walk, as in the paper of GraphSAINT."""
@@ -32,20 +31,10 @@ class WalkSubgraphs(Partitions):
         batch_size, seed, rank, world_size: As in :class:`Partitions`.
     """
 
-    def __init__(
-        self,
-        dataset: Dataset,
-        parts: int,
-        *,
-        batch_size: int | None = None,
-        seed: int = 0,
-        rank: int = 0,
-        world_size: int = 1,
-    ) -> None:
-        super().__init__(dataset, parts, batch_size=batch_size, seed=seed, rank=rank, world_size=world_size)
-        adjacency = dataset.adjacency()
+    def prepare(self) -> None:
+        adjacency = self.dataset.adjacency()
         self._start, self._target = adjacency.rowptr_t.numpy(), adjacency.target.numpy()
-        self.walks = -(-dataset.num_nodes // (parts * (WALK + 1)))
+        self.walks = -(-self.dataset.num_nodes // (self.parts * (WALK + 1)))
         self.loss_weight = torch.from_numpy(self._loss_weight().astype(np.float32))
 
     def draw(self, rng: np.random.Generator) -> npt.NDArray[np.int64]:

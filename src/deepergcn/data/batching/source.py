@@ -78,6 +78,29 @@ class BatchSource:
             yield from batches
 
 
+class OneBatch(BatchSource):
+    """A source with a single batch, the same in every epoch and in every process."""
+
+    def __init__(self, dataset: Dataset, batch: GraphBatch) -> None:
+        super().__init__(dataset, batch_size=1, seed=0, rank=0, world_size=1)
+        self.batch = batch
+
+    @property
+    def num_units(self) -> int:
+        """The one batch."""
+        return 1
+
+    def order(self, epoch: int) -> Sequence[int]:
+        return (0,)
+
+    def share(self, group: Sequence[int]) -> Sequence[int]:
+        return group
+
+    def gather(self, epoch: int, groups: Sequence[Sequence[int]]) -> Iterator[list[GraphBatch]]:
+        for _ in groups:
+            yield [self.batch]
+
+
 def without_labels(data: GraphBatch) -> GraphBatch:
     """The batch with every label missing: its loss and its gradient are 0."""
     data.y = torch.full_like(data.y, torch.nan if data.y.is_floating_point() else -1)

@@ -1,16 +1,14 @@
 """A graph with types of nodes and edges as one batch."""
 
-from collections.abc import Iterator, Sequence
-
 import torch
 
 from deepergcn.data.batching.batch import GraphBatch
-from deepergcn.data.batching.source import BatchSource
+from deepergcn.data.batching.source import OneBatch
 from deepergcn.data.dataset import PARTS
 from deepergcn.data.typed import TypedDataset
 
 
-class TypedGraph(BatchSource):
+class TypedGraph(OneBatch):
     """The whole graph in one batch, the same in every epoch.
 
     The batch has ``x_dict``, ``edge_index_dict`` and ``edge_attr_dict`` by type, as PyG's ``HeteroData`` has, and
@@ -18,9 +16,8 @@ class TypedGraph(BatchSource):
     """
 
     def __init__(self, dataset: TypedDataset) -> None:
-        super().__init__(dataset, batch_size=1, seed=0, rank=0, world_size=1)
         edges = dataset.edges.items()
-        self.batch = GraphBatch(
+        batch = GraphBatch(
             num_nodes=dataset.num_nodes,
             x_dict=dict(dataset.features),
             edge_index_dict={edge_type: typed.edge_index for edge_type, typed in edges},
@@ -29,19 +26,5 @@ class TypedGraph(BatchSource):
             item=torch.arange(dataset.num_nodes),
         )
         for number, part in enumerate(PARTS):
-            self.batch[f"{part}_mask"] = dataset.split_part == number
-
-    @property
-    def num_units(self) -> int:
-        """The one graph."""
-        return 1
-
-    def order(self, epoch: int) -> Sequence[int]:
-        return (0,)
-
-    def share(self, group: Sequence[int]) -> Sequence[int]:
-        return group
-
-    def gather(self, epoch: int, groups: Sequence[Sequence[int]]) -> Iterator[list[GraphBatch]]:
-        for _ in groups:
-            yield [self.batch]
+            batch[f"{part}_mask"] = dataset.split_part == number
+        super().__init__(dataset, batch)
