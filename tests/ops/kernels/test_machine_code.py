@@ -1,11 +1,14 @@
 """Compiled kernels are loaded only from a folder that belongs to the user and that others cannot write to."""
 
+import errno
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from filelock import FileLock, Timeout
+from numba.core.caching import IndexDataCacheFile
 
 from deepergcn.ops.kernels.machine_code import compile_kernel, kernel_folder
 
@@ -68,3 +71,36 @@ def test_a_kernel_runs_with_and_without_a_folder(sources: Path) -> None:
     assert not list(folder.iterdir())
     assert compile_kernel(double, folder)(3) == 6
     assert list(folder.rglob("*.nbc"))
+
+
+def test_machine_code_is_written_by_one_process_at_a_time(sources: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = kernel_folder(sources)
+    assert folder is not None
+    write = IndexDataCacheFile.save
+    saved = []
+
+    def save(self: IndexDataCacheFile, key: object, data: object) -> None:
+        with pytest.raises(Timeout):
+            FileLock(folder / "lock", timeout=0, fallback_to_soft=False).acquire()
+        write(self, key, data)
+        saved.append(key)
+
+    monkeypatch.setattr(IndexDataCacheFile, "save", save)
+    double = compile_kernel(_double, folder)
+    assert (double(2), double(0.5)) == (4, 1.0)
+    assert len(saved) == 2
+
+
+def test_without_locks_machine_code_stays_in_memory(sources: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: FileLock) -> None:
+        raise OSError(errno.ENOLCK, "no locks")
+
+    folder = kernel_folder(sources)
+    monkeypatch.setattr(FileLock, "_acquire", refuse)
+    assert compile_kernel(_double, folder)(2) == 4
+    assert folder is not None
+    assert not list(folder.rglob("*.nbc"))
+
+
+def _double(x: float) -> float:
+    return 2 * x

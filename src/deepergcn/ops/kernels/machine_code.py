@@ -10,10 +10,12 @@ import os
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numba
+from filelock import FileLock
 
 from deepergcn.user_cache import is_private, user_cache
 
@@ -55,9 +57,26 @@ def compile_kernel(function: Callable[..., Any], folder: Path | None, **options:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(folder) if folder else before
     try:
-        return numba.njit(nogil=True, cache=folder is not None, **options)(function)
+        compiled = numba.njit(nogil=True, cache=folder is not None, **options)(function)
     finally:
         numba.config.CACHE_DIR = before
+    if folder is not None:
+        compiled._cache.save_overload = _one_at_a_time(compiled._cache.save_overload, folder / "lock")
+    return compiled
+
+
+def _one_at_a_time(save: Callable[..., None], lock: Path) -> Callable[..., None]:
+    """``save`` for one process at a time.
+
+    Numba reads its index, chooses a name for the machine code, and writes both: two processes that have compiled a
+    kernel for different types would choose the same name, and one would later run the other's code.
+    """
+
+    def save_alone(*arguments: Any) -> None:
+        with suppress(OSError), FileLock(lock, fallback_to_soft=False):  # not kept where there are no locks
+            save(*arguments)
+
+    return save_alone
 
 
 def _forget_unused(root: Path) -> None:
