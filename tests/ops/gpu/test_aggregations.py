@@ -13,6 +13,7 @@ from deepergcn import ops
 from deepergcn.ops import reference
 from deepergcn.ops.operators import device
 from tests.ops import test_extremes as extremes
+from tests.ops import test_fast as fast
 from tests.ops.gpu.conftest import ALL
 from tests.ops.gpu.graphs import EDGES, edge_tensors, hub_graph
 from tests.ops.graphs import Case, leaf
@@ -91,14 +92,7 @@ def test_against_sixty_digits(
 @pytest.mark.parametrize("function", cases(["softmax"], ["sum", "mean", "max", "min", "softmax", "power_mean"]))
 @pytest.mark.parametrize("edges", [0, 1])
 def test_graphs_of_next_to_nothing(function: str, edges: int) -> None:
-    for nodes in range(edges, 3):
-        adjacency = ops.Adjacency.from_edge_index(torch.zeros(2, edges, dtype=torch.int64), nodes)
-        x = torch.rand(nodes, 3, requires_grad=True)
-        out = getattr(ops, function)(x, adjacency)
-        expected = torch.zeros(nodes, 3)
-        expected[:edges] = x.detach()[:edges]
-        torch.testing.assert_close(out, expected)
-        assert torch.autograd.grad(out.sum(), x)[0].shape == x.shape
+    fast.test_graphs_of_next_to_nothing(function, edges)
 
 
 def run(case: Case, function: str, **options: Any) -> list[Tensor]:
