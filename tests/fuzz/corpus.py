@@ -5,6 +5,7 @@ import gzip
 import io
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -125,8 +126,9 @@ def make_corpus(folder: Path) -> Corpus:
         (folder / f"{name}.csv").write_bytes(csv_text(getattr(corpus, name), quoted=True))
     network(folder, 20)
     file, recipe = corpus.checkpoint
-    sizes = {"layers": 1, "channels": 4, "mlp_layers": 1, "outputs": 1}
-    model = Network("ogbg-molhiv", **sizes, norm=nn.BatchNorm1d, learn_t=True, nodes=ATOM_SIZES_2020, edges=BOND_SIZES)
+    theirs: dict[str, Any] = {"layers": 1, "channels": 4, "mlp_layers": 1, "outputs": 1, "learn_t": True}
+    theirs |= {"norm": nn.BatchNorm1d, "nodes": ATOM_SIZES_2020, "edges": BOND_SIZES}
+    model = Network("ogbg-molhiv", **theirs)
     torch.save({"epoch": 1, "model_state_dict": model.state_dict(), "loss": 0.5}, file)
     recipe.write_text("base: ogbg-molhiv\nname: small\nmodel: {num_layers: 1, hidden_channels: 4}\n")
     return corpus
