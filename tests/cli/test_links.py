@@ -29,9 +29,9 @@ def test_links_are_trained_from_tables_with_two_seeds_and_their_metric(deepergcn
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("--label", "y"), "--label: does not go with --links"),
-        (("--smiles-column", "s"), "--smiles-column: does not go with --links"),
-        (("--molecules", "m.csv"), "--links: does not go with --molecules"),
+        (("--label", "y"), "--label: cannot be combined with --links"),
+        (("--smiles-column", "s"), "--smiles-column: cannot be combined with --links"),
+        (("--molecules", "m.csv"), "--links: cannot be combined with --molecules"),
         (("--metric", "rmse"), "metric is 'rmse'; a task on links has rocauc, ap, hits@20, hits@50, hits@100, mrr"),
         (("--metric", "hits@20"), "links.csv: metric hits@20 ranks links among 20 pairs without a link at least"),
         (("--split", "when"), "links.csv: there is no column 'when' for the split"),

@@ -110,8 +110,10 @@ REFUSED = {
     ),
     "no such feature": graph(nodes(size=size), "there is no column 'weight' for the features", features=["weight"]),
     "nothing to learn from": graph(nodes(), "neither nodes nor edges have features"),
-    "an option of tables": mine(molecules(active), "--features: does not go with --molecules", features=["y"]),
-    "an option of molecules": graph(nodes(size=size), "--fragments: does not go with --nodes", fragments="largest"),
+    "an option of tables": mine(molecules(active), "--features: cannot be combined with --molecules", features=["y"]),
+    "an option of molecules": graph(
+        nodes(size=size), "--fragments: cannot be combined with --nodes", fragments="largest"
+    ),
     "fragments that are none": mine(
         molecules(active), "--fragments is 'some'; expected all or largest", fragments="some"
     ),

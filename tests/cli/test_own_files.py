@@ -113,11 +113,11 @@ MISTAKES = {
     "a target of nothing": (["train", "--target", "y"], ("--target: expected --molecules",)),
     "an option of other data": (
         ["train", "--molecules", "classes.csv", "--target", "target", "--label", "y"],
-        ("--label: does not go with --molecules",),
+        ("--label: cannot be combined with --molecules",),
     ),
     "strict tables": (
         ["train", "--nodes", "a.csv", "--edges", "b.csv", "--label", "y", "--strict"],
-        ("--strict: does not go with --nodes",),
+        ("--strict: cannot be combined with --nodes",),
     ),
     "no such split": (
         ["train", "--molecules", "classes.csv", "--target", "target", "--split", "part"],

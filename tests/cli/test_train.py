@@ -88,7 +88,7 @@ def test_seeds_are_resumed_where_they_stopped_and_nothing_is_written_beside_them
     }
     for arguments, message in (
         (["--out", "whole"], "whole: holds the runs of several seeds; expected one of them, or another --out"),
-        (["--out", "whole", "--runs", "3"], "whole: holds the runs of several seeds; go on with --resume, or name"),
+        (["--out", "whole", "--runs", "3"], "whole: holds the runs of several seeds; continue with --resume, or name"),
     ):
         answer = deepergcn("train", *arguments)
         assert (answer.code, answer.err.count("\n")) == (2, 1)
@@ -138,7 +138,7 @@ def test_a_signal_ends_in_one_line_that_says_how_to_go_on(deepergcn: Program, mo
         (["yeast-proteins"], "yeast_proteins: is neither the name of a dataset (solubility, "),
         (["--resume", "--out", "nowhere"], "nowhere: is not a run directory; there is nothing to resume"),
         (["--ray", "auto"], "--ray: expected --runs with the number of seeds"),
-        (["--ray", "auto", "--runs", "2", "--devices", "2"], "--devices: does not go with --ray"),
+        (["--ray", "auto", "--runs", "2", "--devices", "2"], "--devices: cannot be combined with --ray"),
         (["--threads", "2"], "--threads: expected --ray with it"),
         (["--resume"], "runs: there is no run to resume; name a run directory with --out"),
         (["ogbg-ppa", "--resume"], "runs/ogbg-ppa: there is no run to resume; name a run directory with --out"),
@@ -147,7 +147,7 @@ def test_a_signal_ends_in_one_line_that_says_how_to_go_on(deepergcn: Program, mo
         (["--nodes", "2"], "--edges: expected --nodes with the table of nodes, and --label"),
         (["--nodes", "2", "--label", "y"], "2: is one file; expected its edges too"),
         (["--molecules", "nowhere.csv", "--target", "y"], "nowhere.csv: "),
-        (["--molecules", "nowhere.csv"], "--molecules: expected --target with the column to learn"),
+        (["--molecules", "nowhere.csv"], "--molecules: expected --target with the column to predict"),
         (["--edges", "edges.csv"], "--edges: expected --nodes with the table of nodes, and --label"),
     ],
 )
@@ -168,7 +168,7 @@ def test_a_run_is_neither_overwritten_nor_resumed_as_another(deepergcn: Program,
         (["--out", "run"], "run: holds a run already; resume it with --resume, or choose another --out"),
         (["--out", "run", "--runs", "2"], "run: holds a single run; expected another --out for several seeds"),
         (["--resume", "--out", "run", "--seed", "7"], "run: was started with seed 0; it cannot be resumed with seed 7"),
-        (["--resume", "--out", "run", "--epochs", "1"], "run: has 2 epochs; expected as many or more, got 1"),
+        (["--resume", "--out", "run", "--epochs", "1"], "run: has 2 epochs; expected at least that number, got 1"),
         (["--resume", "--out", "run", "--set", "model.dropout=0.9"], "was started with model.dropout 0.3 and cannot"),
         (["ogbg-ppa", "--resume", "--out", "run"], "run: was started with name solubility and cannot be resumed with "),
     ):

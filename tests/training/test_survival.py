@@ -163,7 +163,7 @@ def test_more_epochs_go_on_from_a_run_that_has_ended(tmp_path: Path, job: tuple[
     grown = train(out=tmp_path / "grown", resume=True, epochs=6)
     assert grown.recipe.training.epochs == 6
     assert repeatable(grown) == whole
-    with pytest.raises(InputError, match="has 6 epochs; expected as many or more, got 5"):
+    with pytest.raises(InputError, match="has 6 epochs; expected at least that number, got 5"):
         train(out=tmp_path / "grown", resume=True, epochs=5)
 
 

@@ -192,10 +192,10 @@ def test_export_and_plain_inputs_are_refused(folder: Path, program: Program, tmp
         (f"{USERS} {ITEMS} --edges buys=buys.csv {LABEL}", "edge type 'buys': expected source type, relation and"),
         (f"{USERS} {ITEMS} {EDGES}", "--edges: expected --nodes with the table of nodes, and --label"),
         (f"{USERS} {ITEMS} {EDGES} {LABEL} --split scaffold", "there is no column 'scaffold' for the split"),
-        (f"{USERS} {ITEMS} {EDGES} {LABEL} --drop age", "--drop: does not go with types of nodes and edges"),
+        (f"{USERS} {ITEMS} {EDGES} {LABEL} --drop age", "--drop: cannot be combined with types of nodes and edges"),
         (f"{USERS} {ITEMS} {EDGES} {LABEL} --metric rmse", "metric is 'rmse'; a binary task has rocauc"),
-        (f"{USERS} {ITEMS} {EDGES} --links buys.csv", "--links: does not go with types of nodes and edges"),
-        (f"{USERS} {ITEMS} {EDGES} {LABEL} --target x", "--target: does not go with --nodes and --edges"),
+        (f"{USERS} {ITEMS} {EDGES} --links buys.csv", "--links: cannot be combined with types of nodes and edges"),
+        (f"{USERS} {ITEMS} {EDGES} {LABEL} --target x", "--target: cannot be combined with --nodes and --edges"),
     ],
 )
 def test_a_mistake_on_the_command_line_is_one_line(
@@ -212,7 +212,7 @@ def test_a_mistake_on_the_command_line_is_one_line(
 def test_wrong_inputs_of_predict_are_one_line(folder: Path, program: Program) -> None:
     for given, message in (
         ([], "expected INPUT, or --nodes TYPE=FILE for each type of nodes"),
-        ([folder / "users.csv", *flags(folder)], "--nodes: does not go with "),
+        ([folder / "users.csv", *flags(folder)], "--nodes: cannot be combined with "),
         ([folder / "users.csv", "--edges", folder / "buys.csv"], "the network was trained on typed tables; expected"),
         (flags(folder)[:2], "--nodes: names types; expected --edges"),
         ([*flags(folder), "--nodes", f"shop={folder / 'items.csv'}"], "node type 'shop': has no edges"),

@@ -55,7 +55,7 @@ def _options(
 
 
 def main() -> None:
-    """Run the program; the console script of the package. What a user can put right is one line, not a traceback."""
+    """Run the program (the console script); errors that a user can fix are one line, without a traceback."""
     prepare_streams()
     lend_folder("MPLCONFIGDIR", "matplotlib")
     try:
@@ -74,7 +74,7 @@ def main() -> None:
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    """Whether Python, NumPy or torch found no memory; torch says so in words alone."""
+    """Whether Python, NumPy or torch ran out of memory, which torch reports in the message only."""
     said = str(error)
     return isinstance(error, MemoryError) or "can't allocate memory" in said or "out of memory" in said
 

@@ -24,31 +24,29 @@ InputArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="INPUT",
-        help="A file of molecules (CSV, TSV, parquet, SDF, SMI), a table of nodes, or a folder or dataset's name.",
+        help="A file of molecules (CSV, TSV, parquet, SDF, SMI), a table of nodes, or the name of a folder or dataset.",
     ),
 ]
 NodesOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--nodes", metavar="FILE", help="Table of nodes that belongs to links; or TYPE=FILE for each of several types."
-    ),
+    typer.Option("--nodes", metavar="FILE", help="Table of nodes, for links; or TYPE=FILE for each node type."),
 ]
 EdgesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--edges",
         metavar="FILE",
-        help="Table of edges that belongs to nodes or links; SOURCE,RELATION,TARGET=FILE for each of several types.",
+        help="Table of edges, for nodes or links; or SOURCE,RELATION,TARGET=FILE for each edge type.",
     ),
 ]
 SmilesColumnOption = Annotated[
-    str | None, typer.Option("--smiles-column", help="Column of SMILES. Default: that of training.")
+    str | None, typer.Option("--smiles-column", help="Column of SMILES. Default: as in training.")
 ]
 IdColumnOption = Annotated[
     str | None, typer.Option("--id-column", help="Column of ids of the molecules. Default: the molecules themselves.")
 ]
 UnseenOption = Annotated[
-    str, typer.Option("--unseen", help="A category that training has not seen: error, or other (none of them).")
+    str, typer.Option("--unseen", help="Categories not seen in training: error, or other (none of the known ones).")
 ]
 
 

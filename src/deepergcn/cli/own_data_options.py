@@ -29,55 +29,63 @@ def _option(flag: str, help_text: str, metavar: str | None = None) -> Any:
 
 @dataclass(frozen=True)
 class OwnDataOptions:
-    """What a user says about files of their own; the options of one kind of data are refused for another."""
+    """The options for a user's own files; those of one kind of data are rejected for another."""
 
     molecules: Annotated[
-        Text, _option("--molecules", "Own file of molecules: CSV, TSV, parquet, SDF, SMI.", "FILE")
+        Text, _option("--molecules", "Your file of molecules: CSV, TSV, parquet, SDF or SMI.", "FILE")
     ] = None
-    smiles_column: Annotated[Text, _option("--smiles-column", "The column of SMILES. Default: smiles.")] = None
+    smiles_column: Annotated[Text, _option("--smiles-column", "Column of SMILES. Default: smiles.")] = None
     target: Annotated[
-        Texts, _option("--target", "The column of --molecules to learn; several with commas, or all.")
+        Texts, _option("--target", "Column of --molecules to predict; several separated by commas, or all.")
     ] = None
     nodes: Annotated[
         Texts,
-        _option("--nodes", "Own table of nodes: CSV, TSV or parquet; TYPE=FILE for each of several types.", "FILE"),
+        _option("--nodes", "Your table of nodes: CSV, TSV or parquet; or TYPE=FILE for each node type.", "FILE"),
     ] = None
     edges: Annotated[
         Texts,
         _option(
             "--edges",
-            "Own table of edges, to go with --nodes or --links; SOURCE,RELATION,TARGET=FILE for each of several types.",
+            "Your table of edges, for --nodes or --links; or SOURCE,RELATION,TARGET=FILE for each edge type.",
             "FILE",
         ),
     ] = None
-    graphs: Annotated[Text, _option("--graphs", "Own folder of graphs, as deepergcn.train(graphs=...) writes it.")] = (
+    graphs: Annotated[Text, _option("--graphs", "Your folder of graphs, as deepergcn.train(graphs=...) writes it.")] = (
         None
     )
-    links: Annotated[Text, _option("--links", "Own table of links to learn: source, target.", "FILE")] = None
+    links: Annotated[
+        Text, _option("--links", "Your table of links to predict, with columns source and target.", "FILE")
+    ] = None
     label: Annotated[
         Texts,
-        _option("--label", "The column of --nodes to learn; several with commas; TYPE.COLUMN where nodes have types."),
+        _option(
+            "--label", "Column of --nodes to predict; several separated by commas; TYPE.COLUMN if nodes have types."
+        ),
     ] = None
-    source_column: Annotated[Text, _option("--source-column", "The column of --edges they leave. Default: source.")] = (
+    source_column: Annotated[
+        Text, _option("--source-column", "Column of --edges with the source node. Default: source.")
+    ] = None
+    target_column: Annotated[
+        Text, _option("--target-column", "Column of --edges with the target node. Default: target.")
+    ] = None
+    directed: Annotated[bool, _option("--directed", "Edges point from source to target only.")] = False
+    features: Annotated[
+        Texts, _option("--features", "Columns of --nodes to use as features. Default: all that qualify.")
+    ] = None
+    edge_features: Annotated[Texts, _option("--edge-features", "Columns of --edges to use as features.")] = None
+    drop: Annotated[Texts, _option("--drop", "Columns not to use as features.")] = None
+    numeric: Annotated[Texts, _option("--numeric", "Features that must be numeric.")] = None
+    categorical: Annotated[Texts, _option("--categorical", "Features to treat as categories.")] = None
+    id_column: Annotated[Text, _option("--id-column", "Column of ids. Default: id; for molecules, their SMILES.")] = (
         None
     )
-    target_column: Annotated[Text, _option("--target-column", "The column of --edges they enter. Default: target.")] = (
-        None
-    )
-    directed: Annotated[bool, _option("--directed", "--edges go from source to target only.")] = False
-    features: Annotated[Texts, _option("--features", "Columns of --nodes that are features, and no others.")] = None
-    edge_features: Annotated[Texts, _option("--edge-features", "Columns of --edges that are features.")] = None
-    drop: Annotated[Texts, _option("--drop", "Columns that are no features.")] = None
-    numeric: Annotated[Texts, _option("--numeric", "Features that must be numbers.")] = None
-    categorical: Annotated[Texts, _option("--categorical", "Features that are categories.")] = None
-    id_column: Annotated[Text, _option("--id-column", "The column of ids. Default: id; SMILES of molecules.")] = None
     task: Annotated[Text, _option("--task", "regression, binary, multi-class or multi-label.")] = None
     metric: Annotated[
         Texts,
-        _option("--metric", "rocauc, pr-auc, accuracy, mcc, rmse, r2 ...; of several the first chooses the epoch."),
+        _option("--metric", "rocauc, pr-auc, accuracy, mcc, rmse, r2 ...; the first selects the best epoch."),
     ] = None
-    positive: Annotated[Texts, _option("--positive", "The positive one of two classes, or one for each target.")] = None
-    missing: Annotated[Texts, _option("--missing", "A value that stands for a missing label, such as -1.")] = None
+    positive: Annotated[Texts, _option("--positive", "The positive class, or one for each target.")] = None
+    missing: Annotated[Texts, _option("--missing", "Value that marks a missing label, such as -1.")] = None
     split: Annotated[
         Text, _option("--split", "stratified, random, scaffold (molecules), or a column of train, valid, test.")
     ] = None
@@ -86,10 +94,10 @@ class OwnDataOptions:
     ] = None
     split_seed: Annotated[Number, _option("--split-seed", "Seed of a random or stratified split. Default: 0.")] = None
     delimiter: Annotated[
-        Text, _option("--delimiter", "What is between cells: comma, semicolon, tab or any character.")
+        Text, _option("--delimiter", "Delimiter of the cells: comma, semicolon, tab or any character.")
     ] = None
     fragments: Annotated[Text, _option("--fragments", "largest drops salts and solvents; all keeps them.")] = None
-    strict: Annotated[bool, _option("--strict", "A molecule that cannot be read is an error.")] = False
+    strict: Annotated[bool, _option("--strict", "Fail on a molecule that cannot be read.")] = False
 
     def given(self, *names: str) -> str | None:
         """The flag of the first of these options that was given, if one was."""
@@ -131,21 +139,20 @@ def read_own_data(
         task_reason: Why the task is what the options say, for the report.
     """
     if options.molecules is not None:
-        _refuse(options, ("nodes", "edges", "links", "graphs", *_FOR_TABLES), "does not go with --molecules")
-        return "own-molecules", _molecules(options, options.molecules, settings, root, quiet)
-    if options.graphs is not None:
-        _refuse(options, ("nodes", "edges", "links", *_FOR_MOLECULES, *_NOT_FOR_GRAPHS), "does not go with --graphs")
-        return "own-graphs", _graphs(options, options.graphs, _choices(options, settings, task_reason))
+        _refuse(options, ("nodes", "edges", "links", *_FOR_TABLES), "cannot be combined with --molecules")
+        return "own-molecules", _molecules(options, options.molecules, settings)
     if options.links is not None:
-        _refuse(options, (*_FOR_MOLECULES, *_NOT_FOR_LINKS), "does not go with --links")
+        _refuse(options, (*_FOR_MOLECULES, *_NOT_FOR_LINKS), "cannot be combined with --links")
         return "own-links", _links(options, options.links)
     if options.nodes or options.edges:
-        _refuse(options, _FOR_MOLECULES, "does not go with --nodes and --edges")
+        _refuse(options, _FOR_MOLECULES, "cannot be combined with --nodes and --edges")
         nodes, edges = node_and_edge_tables(options.nodes, options.edges)
         if nodes is None or not options.label:
-            raise InputError("--edges: expected --nodes with the table of nodes, and --label with its column to learn")
+            raise InputError(
+                "--edges: expected --nodes with the table of nodes, and --label with its column to predict"
+            )
         if isinstance(nodes, dict) and isinstance(edges, dict):
-            _refuse(options, _NOT_FOR_TYPES, "does not go with types of nodes and edges")
+            _refuse(options, _NOT_FOR_TYPES, "cannot be combined with types of nodes and edges")
             return "own-typed-tables", _typed_tables(options, nodes, edges, options.label, settings)
         plain = None if edges is None else str(edges)
         choices = _choices(options, settings, task_reason)
@@ -162,7 +169,7 @@ def _molecules(
     options: OwnDataOptions, path: str, settings: Sequence[str], root: Path | None, quiet: bool
 ) -> "OwnData":
     if not options.target:
-        raise InputError("--molecules: expected --target with the column to learn")
+        raise InputError("--molecules: expected --target with the column to predict")
     from deepergcn.cli.progress import molecule_bar
     from deepergcn.training.own_data import own_molecules
 
@@ -236,7 +243,7 @@ def _named_columns(options: OwnDataOptions) -> dict[str, str]:
 def _links(options: OwnDataOptions, path: str) -> "OwnData":
     nodes, edges = node_and_edge_tables(options.nodes, options.edges)
     if isinstance(nodes, dict) or isinstance(edges, dict):
-        raise InputError("--links: does not go with types of nodes and edges; expected one table of each")
+        raise InputError("--links: cannot be combined with types of nodes and edges; expected one table of each")
     from deepergcn.training.own_data import own_links
 
     return own_links(

@@ -16,7 +16,7 @@ from deepergcn.runs.state import Progress
 
 
 class EpochLines(Callback):
-    """Prints what a run takes, a line when it starts, and a line per epoch."""
+    """Prints the estimated cost of a run, a line when it starts, and a line per epoch."""
 
     def on_plan(self, line: str) -> None:
         say(line)

@@ -1,4 +1,4 @@
-"""How a study is shown while it runs: a live table and one bar on a terminal, a line for every change elsewhere."""
+"""Progress of a study: a live table and one bar on a terminal, one line per change elsewhere."""
 
 import time
 from collections.abc import Sequence
@@ -85,7 +85,7 @@ class StudyLive(StudyLines):
 
 
 def study_progress(cells: Sequence[Cell]) -> StudyLines:
-    """The display that fits where the output goes."""
+    """The display for this kind of output."""
     return StudyLive(cells) if Console().is_terminal else StudyLines(cells)
 
 

@@ -1,4 +1,4 @@
-"""What the program says: safe on any terminal, and no reason to stop where nobody listens any more."""
+"""Output that is safe on any terminal, and that never stops the program when it cannot be written."""
 
 import errno
 import logging
@@ -12,7 +12,7 @@ _PLAIN = str.maketrans({"±": "+-", "β": "beta", "…": "..."})
 
 
 def plain(text: str) -> str:
-    """The text in characters that standard output has."""
+    """The text in characters that standard output can encode."""
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except (UnicodeError, LookupError):
@@ -21,7 +21,7 @@ def plain(text: str) -> str:
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Print one line; where it cannot be printed, because a pipe is closed or a disk full, the program goes on."""
+    """Print one line; if it cannot be printed because a pipe is closed or a disk is full, the program continues."""
     stream = sys.stderr if err else sys.stdout
     try:
         stream.write(f"{plain(clean(text))}\n")
@@ -29,11 +29,11 @@ def say(text: str, *, err: bool = False) -> None:
     except (OSError, ValueError) as error:  # ValueError: the stream is closed
         _silence(stream)
         if not err and getattr(error, "errno", None) != errno.EPIPE:
-            say(f"warning: standard output cannot be written ({error}); the program goes on without it", err=True)
+            say(f"warning: standard output cannot be written ({error}); the program continues without it", err=True)
 
 
 def prepare_streams() -> None:
-    """Make standard output and error usable, also where they are closed or know few characters."""
+    """Make standard output and error usable, even if they are closed or have a limited character set."""
     for descriptor, name in ((1, "stdout"), (2, "stderr")):
         _open_if_closed(descriptor)
         stream = getattr(sys, name)
@@ -49,14 +49,14 @@ def prepare_streams() -> None:
 
 
 class _Warnings(logging.Handler):
-    """Warnings of the library, a line each on standard error."""
+    """Writes warnings of the library to standard error, one line each."""
 
     def emit(self, record: logging.LogRecord) -> None:
         say(self.format(record), err=True)
 
 
 def _open_if_closed(descriptor: int) -> None:
-    """Put the empty device where nothing is, so that no file that is opened later is taken for the output."""
+    """Open the null device in place of a closed descriptor, so that no file opened later is mistaken for the output."""
     try:
         os.fstat(descriptor)
     except OSError:
@@ -67,7 +67,7 @@ def _open_if_closed(descriptor: int) -> None:
 
 
 def _silence(stream: TextIO) -> None:
-    """Let all that follows on this stream, and what is left in its buffer, go nowhere."""
+    """Discard everything that is still written to this stream, including what is left in its buffer."""
     try:
         with open(os.devnull, "wb") as empty:
             os.dup2(empty.fileno(), stream.fileno())

@@ -21,7 +21,7 @@ def node_and_edge_tables(nodes: Sequence[str] | None, edges: Sequence[str] | Non
 
 
 def _tables(flag: str, values: Sequence[str] | None) -> Tables:
-    """One file, or the files by type; a name with an equals sign is a file only where such a file is there."""
+    """One file, or the files by type; a name with an equals sign is a file only if such a file exists."""
     if not values:
         return None
     if len(values) == 1 and ("=" not in values[0] or Path(values[0]).exists()):
@@ -40,11 +40,11 @@ def _tables(flag: str, values: Sequence[str] | None) -> Tables:
 def input_tables(
     data: str | None, nodes: Sequence[str] | None, edges: Sequence[str] | None
 ) -> tuple[Tables, Tables, str | None]:
-    """What a command is to read: a file, folder or name, or tables by type; its edges; and the nodes of links."""
+    """The input of a command: a file, folder or name, or tables by type; its edges; and the nodes of links."""
     given, edge_tables = node_and_edge_tables(nodes, edges)
     if isinstance(given, dict):
         if data is not None:
-            raise InputError(f"--nodes: does not go with {quote(data)}; expected one of the two")
+            raise InputError(f"--nodes: cannot be combined with {quote(data)}; expected one of the two")
         return given, edge_tables, None
     return data, edge_tables, given
 
@@ -52,7 +52,7 @@ def input_tables(
 def required_tables(
     data: str | None, nodes: Sequence[str] | None, edges: Sequence[str] | None
 ) -> tuple[str | dict[str, str], Tables, str | None]:
-    """As :func:`input_tables`, where there must be something to read."""
+    """As :func:`input_tables`, but an input is required."""
     given, edge_tables, its_nodes = input_tables(data, nodes, edges)
     if given is None:
         raise InputError("expected INPUT, or --nodes TYPE=FILE for each type of nodes")

@@ -124,7 +124,7 @@ def _chosen(outputs: Tensor, number: Tensor, item: int | None) -> Tensor:
 
 @contextmanager
 def _watched(module: nn.Module) -> Iterator[list[Any]]:
-    """The outputs of a module, one a call."""
+    """The outputs of a module, one per call."""
     seen: list[Any] = []
     handle = module.register_forward_hook(lambda _, inputs, output: seen.append(output))
     try:

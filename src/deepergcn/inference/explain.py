@@ -1,4 +1,4 @@
-"""``explain``: what a prediction rests on, atom by atom, or node by node and edge by edge."""
+"""``explain``: the contributions of atoms and bonds, or nodes and edges, to predictions."""
 
 import logging
 from collections.abc import Sequence

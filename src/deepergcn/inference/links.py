@@ -151,7 +151,7 @@ def _graph(model: "Predictor", nodes: str | Path | None, edges: str | Path | Non
         return model.dataset()
     provenance = model.info.provenance
     if not isinstance(provenance, LinkProvenance):
-        raise InputError("--nodes, --edges: the network was not trained on a user's own tables, whose columns say more")
+        raise InputError("--nodes, --edges: the network was not trained on tables of your own; expected neither")
     return transformed(read_link_graph(nodes, edges, provenance), model.recipe)
 
 

@@ -1,4 +1,4 @@
-"""What a trained network says about the test part of its dataset, for a report."""
+"""The predictions of a trained network for the test part of its dataset, for a report."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a trained network says about the rows of a file, and the files that it is written to."""
+"""The predictions of a trained network for the rows of a file, and the files they are written to."""
 
 import io
 import re
@@ -106,7 +106,7 @@ class Predictions:
         Args:
             path: The file.
             spreadsheet: In a CSV file, put ``'`` before every text that begins with ``=``, ``+``, ``-``, ``@``, a tab
-                or a line break and is no negative number: a spreadsheet would take it for a formula.
+                or a line break and is not a negative number: a spreadsheet would read it as a formula.
             inputs: Write the columns of the input too.
         """
         columns = self.columns(inputs=inputs)

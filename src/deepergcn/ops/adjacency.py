@@ -111,7 +111,7 @@ class Adjacency:
         return given
 
     def transpose(self) -> "Adjacency":
-        """The graph with every edge turned round; nothing is copied."""
+        """The graph with every edge reversed; nothing is copied."""
         return Adjacency(
             num_sources=self.num_targets,
             num_targets=self.num_sources,

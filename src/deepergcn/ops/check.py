@@ -1,4 +1,4 @@
-"""What every aggregation asks of its input, with errors that name the argument."""
+"""Checks of the input of aggregations, with errors that name the argument."""
 
 import math
 
@@ -11,7 +11,7 @@ from deepergcn.ops.edge import Affine, Dense, EdgeTerm, Table
 from deepergcn.ops.path import is_traced
 
 Parameter = float | Tensor
-"""beta, p or y: a number, a scalar tensor, or one value a channel."""
+"""beta, p or y: a number, a scalar tensor, or one value per channel."""
 
 _FLOATS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 
@@ -21,9 +21,9 @@ def check_inputs(x: Tensor, adjacency: Adjacency, edge: EdgeTerm | Tensor | None
     if x.dim() != 2 or x.dtype not in _FLOATS:
         raise InputError(f"x: expected a floating-point tensor [nodes, channels], got {x.dtype} {list(x.shape)}")
     if x.shape[0] != adjacency.num_sources:
-        raise InputError(f"x: expected {adjacency.num_sources} rows, one a source of the graph, got {x.shape[0]}")
+        raise InputError(f"x: expected {adjacency.num_sources} rows, one per source of the graph, got {x.shape[0]}")
     if x.device != adjacency.device:
-        raise InputError(f"adjacency: expected it on {x.device} as x, got {adjacency.device}; move it with .to()")
+        raise InputError(f"adjacency: expected the device of x, {x.device}, got {adjacency.device}; move it with .to()")
     if eps is not None and not 0 <= eps < math.inf:
         raise InputError(f"eps: expected a finite number >= 0, or None for messages as they are, got {eps}")
     if edge is None:
@@ -59,7 +59,7 @@ def _expect(name: str, tensor: Tensor, shape: tuple[int, ...]) -> None:
 
 
 def check_parameter(name: str, value: Parameter, channels: int) -> None:
-    """beta, p and y are finite numbers, scalar tensors or tensors with one value a channel."""
+    """beta, p and y are finite numbers, scalar tensors or tensors with one value per channel."""
     if isinstance(value, Tensor):
         if value.shape not in ((), (1,), (channels,)) or not value.is_floating_point():
             raise InputError(

@@ -65,7 +65,7 @@ def softmax(
     semi_gradient: bool = False,
     eps: float | None = EPS,
 ) -> Tensor:
-    """``reference.softmax``: exponentials once a node where the spread allows it, edge by edge where not."""
+    """``reference.softmax``: exponentials once per node where the spread allows it, edge by edge where not."""
     check_parameter("beta", beta, x.shape[-1])
     check_inputs(x, adjacency, edge, eps)
     m = _node_messages(x, eps)

@@ -45,7 +45,7 @@ def power_mean(
         x: [sources, channels].
         adjacency: who sends to whom.
         edge: the edge term h_e, factored (``Affine``, ``Table``) or dense; None for none.
-        p: the power: a number, a scalar tensor, or one value a channel.
+        p: the power: a number, a scalar tensor, or one value per channel.
         y: the power of the degree scaling.
         eps: the constant of equation (4); None takes h_u + h_e as the messages, which must then be positive.
 

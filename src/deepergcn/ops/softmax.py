@@ -40,7 +40,7 @@ def softmax(
         x: [sources, channels].
         adjacency: who sends to whom.
         edge: the edge term h_e, factored (``Affine``, ``Table``) or dense; None for none.
-        beta: the inverse temperature: a number, a scalar tensor, or one value a channel.
+        beta: the inverse temperature: a number, a scalar tensor, or one value per channel.
         y: the power of the degree scaling.
         semi_gradient: hold the weights constant in backward.
         eps: the constant of equation (4); None takes h_u + h_e as the messages.

@@ -1,4 +1,4 @@
-"""Experiments as YAML files, one file an experiment, and the one schema that validates them all."""
+"""Experiments as YAML files, one file per experiment, and the one schema that validates them all."""
 
 from deepergcn.recipes.load import load_recipe, read_recipe, recipe_names
 from deepergcn.recipes.schema import Recipe

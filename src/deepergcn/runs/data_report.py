@@ -81,7 +81,7 @@ class DataReport(_Report):
         files: their names.
         rows: the rows of molecules or nodes.
         skipped: the number of rows that could not be read, by the reason.
-        delimiter: what stands between the cells, where it is no comma.
+        delimiter: the delimiter of the cells, if it is not a comma.
         task: the kind of the task.
         targets: the columns to learn.
         split: the split.

@@ -69,7 +69,7 @@ def train_runs(
         recipe, data, settings, options: As in :func:`deepergcn.train`.
         seed: The first seed.
         out: The folder of the runs, which are called ``seed-0``, ``seed-1``, ...
-        resume: Go on with the seeds that have not ended; those that have ended stay as they are.
+        resume: Continue the seeds that have not ended; those that have ended are kept.
         ray: The address of a Ray cluster, or ``auto``, which trains several seeds at a time.
         threads: The number of threads of each run there.
         watcher: Called with the name of a run there and its new state.
@@ -83,7 +83,7 @@ def train_runs(
     if (folder / "run.json").exists():
         raise InputError(f"{folder}: holds a single run; expected another --out for several seeds")
     if there and not resume:
-        raise InputError(f"{folder}: holds the runs of several seeds; go on with --resume, or name another --out")
+        raise InputError(f"{folder}: holds the runs of several seeds; continue with --resume, or name another --out")
     seeds = tuple(range(seed or 0, (seed or 0) + runs)) if runs is not None else _recorded(folder, there)
     if is_first_process():
         write_text(folder / SEEDS, Seeds(seeds=seeds).model_dump_json() + "\n")

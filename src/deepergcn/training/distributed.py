@@ -24,7 +24,7 @@ _TRY_BF16 = "import torch; a = torch.ones(64, 64, dtype=torch.bfloat16); (a @ a)
 
 
 def make_fabric(devices: int, precision: str) -> Fabric:
-    """The processes and devices to train on; under torchrun it says how many there are, and on how many machines."""
+    """The processes and devices to train on; under torchrun their number comes from its environment."""
     accelerator = "cuda" if torch.cuda.is_available() else "cpu"
     if precision == "bf16" and accelerator == "cpu":
         _check_bf16()
@@ -70,7 +70,7 @@ def with_threads(threads: int | None) -> Iterator[None]:
 
 
 def from_first(numbers: tuple[int, ...]) -> tuple[int, ...]:
-    """The numbers of the first process, in every process; the others wait for them."""
+    """Broadcast the numbers of the first process to all processes."""
     count = torch.tensor(len(numbers))
     torch.distributed.broadcast(count, 0)
     told = torch.zeros(int(count), dtype=torch.int64)
@@ -80,7 +80,7 @@ def from_first(numbers: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def launch(fabric: Fabric, function: Callable[..., Any], *args: Any) -> Any:
-    """``function(fabric, *args)`` in every process; what it gives in the first."""
+    """Call ``function(fabric, *args)`` in every process and return the result of the first."""
     work: Callable[..., Any] = _work
     try:
         return fabric.launch(work, function, *args)
@@ -101,7 +101,7 @@ def _work(fabric: Fabric, function: Callable[..., Any], *args: Any) -> Any:
 
 
 def _from_child(error: ProcessRaisedException) -> Exception:
-    """What another process raised, where a user can put it right; else its whole traceback."""
+    """The error of another process if a user can fix it, otherwise its whole traceback."""
     text = str(error).strip()
     _, found, message = text.rpartition(f"\n{InputError.__module__}.{InputError.__qualname__}: ")
     if found and "\nTraceback (most recent call last):" not in message:
@@ -116,12 +116,12 @@ def under_torchrun() -> bool:
 
 
 def is_first_process() -> bool:
-    """Whether this is the process that speaks for those that torchrun has started; alone it always is."""
+    """Whether this is the process of rank 0; always true without torchrun."""
     return not under_torchrun() or os.environ["RANK"] == "0"
 
 
 def _check_bf16() -> None:
-    """Try one product of matrices in a process of its own: some processors announce what their host forbids."""
+    """Try one matrix product in a separate process: some processors announce instructions that their host forbids."""
     tried = subprocess.run([sys.executable, "-c", _TRY_BF16], capture_output=True, check=False)
     if tried.returncode:
         raise InputError("--precision bf16: a product of bfloat16 matrices kills the process here; expected 32")

@@ -1,4 +1,4 @@
-"""Numbers that are not finite: noticed before they reach the weights, with the layer they come from."""
+"""Detect non-finite numbers before they reach the weights, and name the layer that they come from."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from deepergcn.runs.model.network import AnyNetwork
 
 @contextmanager
 def explained(model: nn.Module, place: str) -> Iterator[None]:
-    """Say where a network refused its input; after a step that went too far its own weights may be the reason."""
+    """Say where a network rejected its input; after a step that was too large its own weights may be the reason."""
     try:
         yield
     except InputError as error:

@@ -1,4 +1,4 @@
-"""The loop: steps, epochs, evaluation, and the state on disk after each."""
+"""The training loop: steps, epochs, evaluation, and the saved state."""
 
 import math
 import time
@@ -68,7 +68,7 @@ class Loop:
         self.log = RunLog(run.path, self.progress.epoch)
 
     def fit(self) -> Summary:
-        """Train to the last epoch, or until patience ends."""
+        """Train until the last epoch, or until patience runs out."""
         training = self.recipe.training
         self.callback.on_train_start(self.run, self.progress, len(self.source))
         if self.progress == Progress():  # results are never there without a state
@@ -119,8 +119,8 @@ class Loop:
     def _step(self, epoch: int, step: int, batches: list[Counted]) -> tuple[float, int]:
         """One step of the optimizer; the loss over the batches of all processes, and the number of its labels.
 
-        Loss and gradient are read once, at the end: a GPU has all of the step to do by then, and the next one's batches
-        on their way.
+        Loss and gradient are read once, at the end: by then a GPU has the whole step queued, and the
+        next batches are being copied.
         """
         place = f"epoch {epoch}, step {step + 1}"
         for group in self.optimizer.param_groups:

@@ -131,7 +131,9 @@ def _resume(plan: Plan, run: Run, processes: int, callback: Callback) -> Prepare
     recipe = plan.recipe
     done = len(run.metrics()) if (plan.folder / "metrics.csv").exists() else 0
     if recipe.training.epochs < done:
-        raise InputError(f"{plan.folder}: has {done} epochs; expected as many or more, got {recipe.training.epochs}")
+        raise InputError(
+            f"{plan.folder}: has {done} epochs; expected at least that number, got {recipe.training.epochs}"
+        )
     dataset = load_data(recipe, plan.loaded)
     if dataset.digest != run.info.digest:
         raise InputError(f"{plan.folder}: the data in {recipe.data.source} has changed since the run was started")

@@ -6,7 +6,7 @@ from deepergcn.data.seeds import derive
 
 
 def seed_torch(seed: int, *names: str | int) -> None:
-    """Seed torch's generators for the draw with these names.
+    """Seed torch's generators for the draw identified by these names.
 
     ``torch.manual_seed`` queries every kind of device, which takes half a millisecond of every step.
     """

@@ -38,7 +38,7 @@ class Signals:
 
     @contextmanager
     def watched(self) -> Iterator["Signals"]:
-        """Note the signals within, instead of dying of them; a second one kills. Only a main thread can."""
+        """Record signals instead of terminating; a second signal terminates. Only for the main thread."""
         if threading.current_thread() is not threading.main_thread():
             yield self
             return

@@ -1,4 +1,4 @@
-"""The batches of training, and the labels that are learned from."""
+"""The training batches, and the labels to learn from."""
 
 from torch import Tensor
 
@@ -12,7 +12,7 @@ from deepergcn.recipes.schema import LinksSection, TrainingSection
 
 
 def check_steps(dataset: Dataset, training: TrainingSection, world_size: int = 1) -> None:
-    """Check that there is something to learn from, and enough of it for this number of processes."""
+    """Check that there are labels to learn from, and enough of them for this number of processes."""
     if not len(dataset.split["train"]):
         raise InputError(f"{dataset.name}: the part train is empty; there is nothing to learn from")
     count, what = len(dataset.split["train"]), f"{dataset.task.level}s"

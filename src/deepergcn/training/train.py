@@ -123,7 +123,7 @@ def plan_cost(
     settings: Sequence[str] = (),
     devices: int = 1,
 ) -> Cost:
-    """What :func:`train` with the same arguments would take, measured in a few seconds; nothing is written."""
+    """Estimate the cost of :func:`train` with the same arguments by a probe of a few seconds; nothing is written."""
     resolved = load_recipe(recipe or DEFAULT, (*source_setting(data), *settings))
     dataset = load_data(resolved)
     check_steps(dataset, resolved.training, devices)

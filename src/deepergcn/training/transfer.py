@@ -1,4 +1,4 @@
-"""Batches on their way to the device of the network: to a GPU a step ahead, beside its work."""
+"""Transfer of batches to the device of the network: to a GPU one step ahead, while it computes."""
 
 from collections.abc import Iterable, Iterator
 
@@ -16,8 +16,8 @@ Counted = tuple[GraphBatch, int]
 def on_device(steps: Iterable[list[GraphBatch]], device: torch.device) -> Iterator[list[Counted]]:
     """The batches of every step on ``device``.
 
-    Those of a GPU are copied from pinned memory on a stream of their own while it computes the step before, and nobody
-    waits for them but the GPU itself.
+    Those of a GPU are copied from pinned memory on a stream of their own while it computes the previous step,
+    and only the GPU itself waits for them.
     """
     if device.type != "cuda":
         for batches in steps:
@@ -46,7 +46,7 @@ def _keep_until_used(tensor: Tensor, device: torch.device) -> Tensor:
 
 
 def _counted(batch: GraphBatch) -> Counted:
-    """The batch with the numbers of the nodes that are learned from: a GPU would have to be asked how many they are."""
+    """The batch with the numbers of the nodes to learn from: counting them on a GPU would synchronize with it."""
     count = int(present_labels(labelled(batch, batch.y)[1]).sum())
     if "train_mask" in batch:
         batch.train_index = batch.train_mask.nonzero().flatten()

@@ -137,7 +137,7 @@ def test_a_damaged_file_and_k_above_the_negatives_are_named(tmp_path: Path) -> N
         load_dataset(folder, root=tmp_path, metric="hits@20")
     file = folder / "split" / "time" / "train.pt"
     file.write_bytes(file.read_bytes()[:300])
-    with pytest.raises(InputError, match=r"train.pt: is no split of arrays and plain values \(damaged"):
+    with pytest.raises(InputError, match=r"train.pt: is not a split of arrays and plain values \(damaged"):
         load_dataset(folder, root=tmp_path)
 
 
@@ -153,7 +153,7 @@ def test_arrays_are_read_exactly_in_any_order_or_refused(protocol: int, kind: An
             ("rows", "columns"), numbers.tolist()
         )
     else:  # which torch's reader does not know
-        with pytest.raises(InputError, match="is no split of arrays and plain values"):
+        with pytest.raises(InputError, match="is not a split of arrays and plain values"):
             read_arrays(tmp_path / "a.pt")
 
 

@@ -1,1 +1,1 @@
-"""One file a command: parses its options, calls one function of a room above, prints what came out."""
+"""One file per command: parses its options, calls one function of another package, prints the result."""

@@ -9,10 +9,10 @@ from deepergcn.cli.terminal import say
 
 
 def card(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory that training has finished.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run directory.")],
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="A new folder for the card and a copy of the model; the run directory if none."),
+        typer.Option("--out", help="New folder for the card and a copy of the model. Default: the run directory."),
     ] = None,
     licence: Annotated[
         str | None, typer.Option("--license", help="Licence of the weights, such as mit or cc-by-4.0.")

@@ -8,11 +8,11 @@ import typer
 
 def convert(
     checkpoint: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A .pth file of deep_gcns_torch.")],
-    recipe: Annotated[str, typer.Option("--recipe", help="The recipe whose network it is of: a name or a YAML file.")],
+    recipe: Annotated[str, typer.Option("--recipe", help="Recipe of the network: name or YAML file.")],
     out: Annotated[Path, typer.Option("--out", help="A .safetensors file to write, or a run directory to make.")],
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the recipe; may be given again."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the recipe; may be repeated."),
     ] = None,
 ) -> None:
     """Convert a checkpoint of the paper's authors."""

@@ -1,4 +1,4 @@
-"""``deepergcn datasets``: what is known, what is on disk, and how it gets there."""
+"""``deepergcn datasets``: list the known datasets, and download them."""
 
 from pathlib import Path
 from typing import Annotated
@@ -22,7 +22,7 @@ def datasets(
     root: Root = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
 ) -> None:
-    """List the datasets that have a name: what they are, whether they are on disk, and their sizes."""
+    """List the named datasets: what they are, whether they are on disk, and their sizes."""
     if context.invoked_subcommand is not None:
         return
     from dataclasses import asdict
@@ -59,7 +59,7 @@ def get(
     name: Annotated[str, typer.Argument(help="The name of a dataset, such as ogbg-molhiv.")],
     root: Root = None,
 ) -> None:
-    """Download a dataset, or verify the one that is there."""
+    """Download a dataset, or verify the files on disk."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -19,7 +19,7 @@ def embed(
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, .npz or .parquet.")],
     reading: ReadingOptions,
 ) -> None:
-    """Write the embeddings of molecules or nodes by a trained network."""
+    """Write the embeddings that a trained network computes for molecules or nodes."""
     from deepergcn.cli.progress import molecule_bar
     from deepergcn.inference.predictions import EMBEDDING_NAMES, check_ending
     from deepergcn.inference.predictor import load

@@ -22,7 +22,7 @@ def evaluate(
     ] = None,
     data: Annotated[
         str | None,
-        typer.Option("--data", help="Another file with labels; or where the dataset lies, if not where the run says."),
+        typer.Option("--data", help="Another file with labels; or the location of the dataset, if it has moved."),
     ] = None,
     nodes: NodesOption = None,
     edges: EdgesOption = None,
@@ -44,7 +44,7 @@ def evaluate(
     plain = None if isinstance(edge_tables, dict) else edge_tables
     if data is not None and model.info.provenance is not None and not model.is_trained_on(data, plain):
         if split:
-            raise InputError("--split: the file is not that of training, and has no parts")
+            raise InputError("--split: the file is not the training data, and has no parts")
         with molecule_bar() as progress:
             rows, scores = model.evaluate_file(
                 data, plain, metrics=metrics, unseen=unseen_choice(unseen), progress=progress

@@ -1,4 +1,4 @@
-"""``deepergcn explain``: what predictions rest on."""
+"""``deepergcn explain``: attribute predictions to atoms and bonds, or nodes and edges."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""``deepergcn plan``: what a run takes, before it starts."""
+"""``deepergcn plan``: estimate the cost of a run before it starts."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,7 +23,7 @@ def plan(
         bool, typer.Option("--machine", help="Also estimate the same network on 100 million and a billion edges.")
     ] = False,
 ) -> None:
-    """Say how long a run takes, how much memory and disk, and what to change if it does not fit."""
+    """Estimate the time, memory and disk space of a run, and what to change if it does not fit."""
     from deepergcn.training.cost.estimate import time_text
     from deepergcn.training.cost.sizes import memory_text
     from deepergcn.training.train import plan_cost
@@ -45,7 +45,7 @@ def plan(
 
 
 def _on_paper(cost: "Cost") -> None:
-    """The same network on larger graphs of the same degree: all that grows with a graph grows with its edges."""
+    """Extrapolate to larger graphs of the same degree: what grows with a graph grows with its edges."""
     from deepergcn.training.cost.estimate import time_text
     from deepergcn.training.cost.sizes import memory_text
 

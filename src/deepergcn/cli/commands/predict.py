@@ -37,7 +37,7 @@ def predict(
     from deepergcn.inference.predictor import load
 
     if check_ending(output, PREDICTION_NAMES) != ".csv" and spreadsheet:
-        raise InputError(f"--spreadsheet: {output} is no CSV file; expected a name that ends in .csv")
+        raise InputError(f"--spreadsheet: {output} is not a CSV file; expected a name that ends in .csv")
     arguments = reading.arguments(data)
     model = load(run)
     with molecule_bar() as progress:
@@ -49,7 +49,7 @@ def predict(
 
 
 def left_empty(skipped: "tuple[Skipped, ...]") -> str:
-    """Which rows could not be read, for the last line of a command."""
+    """Which rows could not be read, for the summary line of a command."""
     if not skipped:
         return ""
     numbers = ", ".join(str(row.row) for row in skipped[:_MOST_NAMED_ROWS])

@@ -10,7 +10,7 @@ from deepergcn.cli.terminal import say
 
 def report(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run directories and folders of studies.")],
-    out: Annotated[Path | None, typer.Option("--out", help="HTML file; report.html in the first DIR if none.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="HTML file. Default: report.html in the first DIR.")] = None,
     export: Annotated[
         Path | None,
         typer.Option(

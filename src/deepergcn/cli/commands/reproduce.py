@@ -17,16 +17,22 @@ Text = str | None
 
 def reproduce(
     study: Annotated[
-        Text, typer.Argument(metavar="STUDY", help="A study's name or YAML file; lists them if none.")
+        Text, typer.Argument(metavar="STUDY", help="Name or YAML file of a study. Without it, the studies are listed.")
     ] = None,
     data: Annotated[
         Text,
-        typer.Option("--data", help="The dataset instead of the paper's: a name or a path; sizes are fitted to it."),
+        typer.Option(
+            "--data", help="Dataset to use instead of the paper's: name or path; input and output sizes are adapted."
+        ),
     ] = None,
-    recipe: Annotated[Text, typer.Option("--recipe", help="The recipe instead of the study's.")] = None,
-    layers: Annotated[Text, typer.Option("--layers", metavar="N,N", help="Only these depths, or others.")] = None,
-    rows: Annotated[Text, typer.Option("--rows", metavar="NAME,NAME", help="Only these tasks.")] = None,
-    columns: Annotated[Text, typer.Option("--columns", metavar="NAME,NAME", help="Only these columns.")] = None,
+    recipe: Annotated[Text, typer.Option("--recipe", help="Recipe to use instead of the study's.")] = None,
+    layers: Annotated[
+        Text, typer.Option("--layers", metavar="N,N", help="Depths to train, instead of the study's.")
+    ] = None,
+    rows: Annotated[Text, typer.Option("--rows", metavar="NAME,NAME", help="Tasks to train. Default: all.")] = None,
+    columns: Annotated[
+        Text, typer.Option("--columns", metavar="NAME,NAME", help="Columns to train. Default: all.")
+    ] = None,
     epochs: Annotated[
         int | None, typer.Option("--epochs", help="Number of epochs, instead of the recipe's.", min=1)
     ] = None,
@@ -35,16 +41,18 @@ def reproduce(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of every cell.")
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", help="Number of processes; fills the cores if none.", min=1)
+        int | None, typer.Option("--jobs", help="Number of processes. Default: one per core.", min=1)
     ] = None,
     threads: Annotated[int, typer.Option("--threads", help="Number of threads of each cell.", min=1)] = 1,
     ray: Annotated[
         Text, typer.Option("--ray", metavar="ADDRESS|auto", help="Train the cells on this Ray cluster instead.")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder of the study; studies/STUDY if none.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder of the study. Default: studies/STUDY.")] = None,
     reuse: Annotated[
         list[Path] | None,
-        typer.Option("--reuse", metavar="DIR", help="Copy finished runs with the same recipe and seed from here."),
+        typer.Option(
+            "--reuse", metavar="DIR", help="Copy finished runs with the same recipe and seed from this folder."
+        ),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="List the cells with the time each will take, measured on one step.")
@@ -68,7 +76,7 @@ def reproduce(
     )
     plan = make_plan(load_study(study), grid, recipe=recipe, data=data, out=out)
     if jobs is not None and ray is not None:
-        raise InputError("--jobs: does not go with --ray, which fills the cluster")
+        raise InputError("--jobs: cannot be combined with --ray, which fills the cluster")
     jobs = jobs or max(available_cores() // threads, 1)
     table = plan.table
     say(f"{table.name}: {table.title}; recipe {table.recipe} on {table.dataset}, {len(plan.cells)} cells")
@@ -106,7 +114,7 @@ def _run(plan: "Plan", jobs: int, threads: int, ray: Text) -> None:
 
 
 def _dry_run(plan: "Plan", jobs: int) -> None:
-    """The cells, and how long each will take with one thread."""
+    """List the cells with the estimated time of each on one thread."""
     from deepergcn.studies.estimate import estimate_cells
 
     todo = plan.unfinished()

@@ -33,7 +33,7 @@ def train(
         typer.Option("--seed", help="Seed of weights, shuffling, dropout and partitions. Default: 0.", min=0),
     ] = None,
     runs: Annotated[
-        int | None, typer.Option("--runs", help="Train this number of seeds; give mean and deviation.", min=1)
+        int | None, typer.Option("--runs", help="Number of seeds to train; reports mean and standard deviation.", min=1)
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Run directory. Default: runs/RECIPE, numbered if it exists.")
@@ -48,7 +48,7 @@ def train(
     precision: Annotated[Text, typer.Option("--precision", help="Precision of the computation: 32 or bf16.")] = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write TensorBoard events too.")] = False,
     devices: Annotated[
-        int, typer.Option("--devices", help="The number of GPUs, or of processes without one.", min=1)
+        int, typer.Option("--devices", help="Number of GPUs, or of processes on a machine without GPUs.", min=1)
     ] = 1,
     ray: Annotated[
         Text, typer.Option("--ray", metavar="ADDRESS|auto", help="Train the seeds of --runs on this Ray cluster.")
@@ -113,7 +113,7 @@ def _check_cluster(runs: int | None, resume: bool, ray: Text, threads: int | Non
     if ray is not None and (runs or 1) < 2 and not resume:
         raise InputError("--ray: expected --runs with the number of seeds to train there")
     if ray is not None and devices > 1:
-        raise InputError("--devices: does not go with --ray, where every run is one process")
+        raise InputError("--devices: cannot be combined with --ray, where every run is one process")
 
 
 def _tell_state(name: str, state: str) -> None:

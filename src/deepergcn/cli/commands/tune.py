@@ -1,4 +1,4 @@
-"""``deepergcn tune``: search better settings for a recipe or for your own data."""
+"""``deepergcn tune``: search for better settings of a recipe, or for your own data."""
 
 import shlex
 from pathlib import Path
@@ -22,22 +22,25 @@ def tune(
     data: DataOption = None,
     settings: SettingsOption = None,
     trials: Annotated[
-        int | None, typer.Option("--trials", help="Number of trials in all, those of earlier calls included.", min=1)
+        int | None, typer.Option("--trials", help="Total number of trials, including those of earlier calls.", min=1)
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option("--minutes", help="Time of this call; the trial under way ends.", min=0)
+        float | None,
+        typer.Option("--minutes", help="Time limit of this call in minutes; the current trial is finished.", min=0),
     ] = None,
     space: Annotated[
         Path | None,
-        typer.Option("--space", help="YAML file of settings: a list of values each, or {low, high, log}."),
+        typer.Option(
+            "--space", help="YAML file of the search space: for each setting a list of values, or {low, high, log}."
+        ),
     ] = None,
-    epochs: Annotated[int | None, typer.Option("--epochs", help="Epochs of a trial.", min=1)] = None,
+    epochs: Annotated[int | None, typer.Option("--epochs", help="Number of epochs of each trial.", min=1)] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the search and of every trial.", min=0)] = 0,
     out: Annotated[Path | None, typer.Option("--out", help="Folder of the search. Default: tuning/RECIPE.")] = None,
     *,
     own: OwnDataOptions,
 ) -> None:
-    """Search better settings on validation scores; call again to go on. The winner is a recipe to train."""
+    """Search for better settings by validation score. Call it again to continue; the best trial becomes a recipe."""
     if trials is None and minutes is None:
         raise InputError("tune: expected a budget, --trials or --minutes")
     read = read_own_data(own, settings or ())

@@ -63,8 +63,8 @@ def read_typed_tables(
 
     Args:
         nodes: The table of nodes of every type.
-        edges: The table of edges of every type, by ``"source type,relation,target type"`` or the three as a tuple. A
-            row that is there twice counts once.
+        edges: The table of edges of every type, by ``"source type,relation,target type"`` or the three as a tuple.
+            Repeated rows count once.
         label: The column to learn, as ``"type.column"``, or several of one type.
         id_column: The column of every table of nodes with a name for each node, unique within its type.
         source_column: The column of every table of edges with the name of the node that each edge leaves.
@@ -243,7 +243,7 @@ def _check_heard(target: str, edge_types: Sequence[EdgeType], directed: bool) ->
     """Check that messages reach the type that is predicted, and that reverse types have names of their own."""
     if directed and not any(edge_type[2] == target for edge_type in edge_types):
         raise InputError(
-            f"directed: no type of edges enters {target!r}, so that its nodes would hear of no other; leave it out"
+            f"directed: no type of edges enters {target!r}, so its nodes would get no messages; leave it out"
         )
     for source, relation, end in edge_types:
         reverse = (end, f"rev_{relation}", source)

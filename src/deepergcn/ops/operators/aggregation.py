@@ -101,7 +101,7 @@ def is_eager(x: Tensor) -> bool:
 
 
 class _Eager(torch.autograd.Function):
-    """The operator without its registration: the edge term follows x and the parameter; the graph is no variable."""
+    """The operator without its registration: the edge term follows x and the parameter; the graph has no gradient."""
 
     @staticmethod
     def forward(

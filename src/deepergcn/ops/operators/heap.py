@@ -1,9 +1,9 @@
 """Give back what glibc's heap has freed, while a deep network passes large tensors from layer to layer.
 
 A layer frees most of what it allocates, but what it keeps for backward lies between: the heap grows around holes, to
-several times the size of the tensors in it. ``malloc_trim`` gives the pages of the holes back to the system. It is
-called after every so many bytes of features that an aggregation has taken, and never takes more than a fiftieth of the
-time. Elsewhere than on Linux with glibc nothing happens.
+several times the size of the tensors in it. ``malloc_trim`` returns the pages of the holes to the system. It is called
+after a fixed number of bytes of features has passed through aggregations, and never takes more than a fiftieth of the
+time. On systems other than Linux with glibc it does nothing.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 _LEAST = 1 << 20  # bytes of features; smaller tensors leave small holes
 _BETWEEN = 1 << 25  # bytes of features between two calls
-_SHARE = 50  # a call waits until so many times its own duration has passed
+_SHARE = 50  # a call waits until this multiple of its own duration has passed
 
 
 class _Heap:

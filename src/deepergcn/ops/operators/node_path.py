@@ -1,4 +1,4 @@
-"""What the node paths of softmax and power mean share: one shift a channel for all nodes, where it is safe.
+"""What the node paths of softmax and power mean share: one shift per channel for all nodes, where it is safe.
 
 Without edge features a message depends on its source alone, so that exponentials are taken once a node instead of once
 an edge. They are taken relative to the dominant message of the channel; a channel whose messages lie too far apart for

@@ -34,7 +34,7 @@ class Tuning:
 
     Args:
         recipe: the recipe, with every change made to it; its data and its number of epochs stay as they are.
-        folder: ``tuning.json``, Optuna's journal, ``best.yaml``, the page, and a run directory a trial.
+        folder: ``tuning.json``, Optuna's journal, ``best.yaml``, the page, and one run directory per trial.
         space: the settings to search; :func:`default_space` if None.
         seed: of every run, and of the search.
         loaded: the dataset, where it has been read already.

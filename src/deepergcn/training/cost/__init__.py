@@ -1,1 +1,1 @@
-"""What a run takes before it starts: seconds, memory and disk, from a probe and a model of their growth."""
+"""The cost of a run before it starts: time, memory and disk, from a probe and a model of their growth."""

@@ -1,4 +1,4 @@
-"""What a run takes: the readings of one or two depths, carried on to the depth of the recipe."""
+"""The cost of a run: measurements at one or two depths, extrapolated to the depth of the recipe."""
 
 import math
 from dataclasses import dataclass
@@ -56,11 +56,11 @@ class Cost:
 
     @property
     def fits(self) -> bool:
-        """Whether the memory is there."""
+        """Whether the run fits in the available memory."""
         return self.memory <= self.available
 
     def line(self) -> str:
-        """All of it in one line."""
+        """The estimate in one line."""
         return (
             f"plan: about {time_text(self.epoch)} an epoch and {time_text(self.run)} in all, "
             f"{memory_text(self.memory)} of {memory_text(self.available)} memory, {memory_text(self.disk)} on disk"
@@ -80,7 +80,7 @@ class Cost:
 
 
 def time_text(seconds: float) -> str:
-    """Seconds as people say them."""
+    """A duration as readable text."""
     if seconds < 120:
         return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
     hours, minutes = divmod(round(seconds / 60), 60)
@@ -90,7 +90,7 @@ def time_text(seconds: float) -> str:
 
 
 def is_small(recipe: Recipe, dataset: Dataset) -> bool:
-    """Whether a run will surely end in seconds and fit: it is not worth a probe."""
+    """Whether a run is certain to fit and to end within seconds, so that no probe is needed."""
     model, training = recipe.model, recipe.training
     size = whole_graph(dataset)
     parts = training.partitions if dataset.task.level == "node" else 1

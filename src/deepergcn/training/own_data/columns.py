@@ -139,7 +139,7 @@ def _is_mask(name: str) -> bool:
 
 
 def _no_feature(table: Columns, name: str) -> str | None:
-    """Why a column is no feature, if it is none; one that may be a mistake is an error."""
+    """Why a column is not a feature, or None if it is one; a column that may be a mistake is an error."""
     if table.is_numeric(name):
         return "numbers that are all different, by its name ids" if _is_id(table, name) else None
     cells = table.text(name).drop_null()

@@ -40,7 +40,7 @@ class OwnData:
         return self.loaded.report
 
     def lines(self) -> list[tuple[str, str]]:
-        """What was found, for people: a topic and a text each; none where there is no report."""
+        """What was found, as readable pairs of a topic and a text; empty without a report."""
         return [] if self.loaded.report is None else self.loaded.report.lines()
 
 

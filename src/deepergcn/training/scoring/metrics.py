@@ -34,12 +34,12 @@ class Score(Metric):
         return True
 
     def update(self, outputs: Tensor, targets: Tensor) -> None:
-        """Take in the outputs [items, outputs] of a network and the targets of the same items."""
+        """Add the outputs [items, outputs] of a network and the targets of the same items."""
         check_labels(self.task, outputs, targets)
         self._take(outputs.detach().float().to(self.device), targets.detach().to(self.device))
 
     def compute(self) -> float:
-        """The score of all that was taken in, on all ranks."""
+        """The score of all items that were added, on all ranks."""
         raise NotImplementedError
 
     def _take(self, outputs: Tensor, targets: Tensor) -> None:
