@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from deepergcn.cli.main import main
 from deepergcn.cli.terminal import plain, say
 from deepergcn.printable import clean
 from tests.cli.program import Program
-from tests.training.small import molecule_settings, molecules
+from tests.training.small import molecule_settings, molecules, start
 
-PROGRAM = "from deepergcn.cli.main import main; main()"
 LINES = """
 from deepergcn.cli.terminal import prepare_streams, say
 prepare_streams()
@@ -72,21 +72,24 @@ def test_output_that_cannot_be_written_does_not_stop_the_program(redirection: st
     assert ("standard output cannot be written" in lines[0]) == warned
 
 
+def train_on_a_full_device(errors: Path, arguments: list[str]) -> None:
+    os.dup2(os.open("/dev/full", os.O_WRONLY), 1)
+    os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT), 2)
+    sys.argv = ["deepergcn", "train", *arguments]
+    main()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="/dev/full")
 def test_training_goes_on_on_a_full_device(tmp_path: Path) -> None:
     settings = molecule_settings(molecules(tmp_path), "training.epochs=2")
     words = [word for setting in settings for word in ("--set", setting)]
-    with open("/dev/full", "w") as full:
-        answer = subprocess.run(
-            [sys.executable, "-c", PROGRAM, "train", "--out", str(tmp_path / "run"), *words],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-    assert answer.returncode == 0, answer.stderr
+    process = start(train_on_a_full_device, tmp_path / "errors", ["--out", str(tmp_path / "run"), *words])
+    process.join()
+    errors = (tmp_path / "errors").read_text()
+    assert process.exitcode == 0, errors
     assert (tmp_path / "run" / "summary.json").is_file()
-    assert answer.stderr.count("\n") == 1
+    assert errors.count("\n") == 1
+    assert "standard output cannot be written" in errors
 
 
 def test_nothing_is_said_on_a_stream_that_is_closed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from deepergcn.studies.tuning.space import Choice, Range, Space, default_space, 
 from deepergcn.studies.tuning.tune import BEST, Tuning
 from deepergcn.studies.write_report import write_report
 from deepergcn.training.signals import Interrupted
+from tests.cli.program import Program
 from tests.training.small import molecule_settings, molecules
 
 SPACE: Space = {
@@ -179,3 +180,13 @@ def test_a_budget_and_an_empty_folder_are_needed(tmp_path: Path) -> None:
     (tmp_path / "full" / "file").write_text("")
     with pytest.raises(InputError, match="is not empty and holds no search"):
         Tuning(recipe, tmp_path / "full", SPACE)
+
+
+def test_own_data_is_read_with_the_settings_of_its_reader(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = ["--molecules", molecules(tmp_path), "--target", "active", "--set", "data.options.split_column=smiles"]
+    answer = Program(monkeypatch, capsys)("tune", *words, "--trials", 1, "--out", tmp_path / "tuning")
+    assert answer.code == 2
+    assert "expected train, valid or test" in answer.err
+    assert not (tmp_path / "tuning").exists()
