@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from deepergcn.data.dataset import Dataset, directed
-from deepergcn.data.kernels.graphs import incident_count, incident_max, incident_sum
+from deepergcn.data.kernels.graphs import incident_count, incident_features
 from deepergcn.data.storage.memory import check_memory
 from deepergcn.data.typed import TypedDataset
 from deepergcn.errors import InputError
@@ -62,11 +62,11 @@ def node_features_from_edges(dataset: Dataset, reduce: Reduce = "sum") -> Datase
     check_memory(12 * shape[0] * shape[1], f"node-features-from-edges: {shape[1]} features of {shape[0]} nodes")
     if reduce == "max":
         total = np.full(shape, -np.inf)
-        incident_max(*where, features, dataset.symmetric, total)
+        incident_features(*where, features, dataset.symmetric, True, total)
         total[np.isneginf(total)] = 0.0
     else:
         total = np.zeros(shape)
-        incident_sum(*where, features, dataset.symmetric, total)
+        incident_features(*where, features, dataset.symmetric, False, total)
     if reduce == "mean":
         count = np.zeros(dataset.num_nodes, dtype=np.int64)
         incident_count(*where, dataset.symmetric, count)

@@ -10,38 +10,26 @@ Array = npt.NDArray[Any]
 
 
 @compiled
-def incident_sum(
-    node_ptr: Array, edge_ptr: Array, edge_index: Array, edge_attr: Array, symmetric: bool, out: Array
+def incident_features(
+    node_ptr: Array, edge_ptr: Array, edge_index: Array, edge_attr: Array, symmetric: bool, largest: bool, out: Array
 ) -> None:
-    """Add the features of every edge to those of its target, and of its source too where ``symmetric``."""
+    """Add the features of every edge to those of its target, and of its source too if ``symmetric``.
+
+    With ``largest`` the maximum is taken instead of the sum.
+    """
     for g in range(len(node_ptr) - 1):
         for e in range(edge_ptr[g], edge_ptr[g + 1]):
             u, v = node_ptr[g] + edge_index[0, e], node_ptr[g] + edge_index[1, e]
             for j in range(edge_attr.shape[1]):
-                out[v, j] += edge_attr[e, j]
-            if symmetric:
-                for j in range(edge_attr.shape[1]):
-                    out[u, j] += edge_attr[e, j]
-
-
-@compiled
-def incident_max(
-    node_ptr: Array, edge_ptr: Array, edge_index: Array, edge_attr: Array, symmetric: bool, out: Array
-) -> None:
-    """As ``incident_sum``, with the maximum."""
-    for g in range(len(node_ptr) - 1):
-        for e in range(edge_ptr[g], edge_ptr[g + 1]):
-            u, v = node_ptr[g] + edge_index[0, e], node_ptr[g] + edge_index[1, e]
-            for j in range(edge_attr.shape[1]):
-                out[v, j] = max(out[v, j], edge_attr[e, j])
-            if symmetric:
-                for j in range(edge_attr.shape[1]):
-                    out[u, j] = max(out[u, j], edge_attr[e, j])
+                value = edge_attr[e, j]
+                out[v, j] = max(out[v, j], value) if largest else out[v, j] + value
+                if symmetric:
+                    out[u, j] = max(out[u, j], value) if largest else out[u, j] + value
 
 
 @compiled
 def incident_count(node_ptr: Array, edge_ptr: Array, edge_index: Array, symmetric: bool, out: Array) -> None:
-    """The number of edges that ``incident_sum`` adds to every node."""
+    """The number of edges that ``incident_features`` adds to every node."""
     for g in range(len(node_ptr) - 1):
         for e in range(edge_ptr[g], edge_ptr[g + 1]):
             out[node_ptr[g] + edge_index[1, e]] += 1

@@ -20,7 +20,7 @@ import torch
 
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.kernels import generate as kernels
-from deepergcn.data.kernels.graphs import incident_sum
+from deepergcn.data.kernels.graphs import incident_features
 from deepergcn.data.kernels.jit import in_pieces
 from deepergcn.data.synthetic.functions import FUNCTIONS, functions
 from deepergcn.data.synthetic.randomness import Floats, key, normals, uniforms
@@ -247,7 +247,7 @@ def _around(edge_index: npt.NDArray[np.int32], edge_attr: npt.NDArray[np.float32
     in_pieces(len(edge_attr), lambda i, j: kernels.weigh(edge_attr[i:j], weight[i:j]))
     h = np.zeros((nodes, CHANNELS))
     pointers = np.array([0, nodes]), np.array([0, len(edge_attr)])
-    incident_sum(*pointers, edge_index, edge_attr, True, h)
+    incident_features(*pointers, edge_index, edge_attr, True, False, h)
     h /= np.bincount(edge_index.ravel(), minlength=nodes)[:, None]
     total = np.zeros((nodes, 1))
     kernels.propagate(edge_index, weight, np.ones_like(total), total)
