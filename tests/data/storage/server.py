@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -71,7 +71,8 @@ def serve(behaviour: Behaviour) -> Iterator[Behaviour]:
                 self.send_header("Content-Length", str(len(body) - start))
             self.end_headers()
             stop = behaviour.stops.pop(0) if behaviour.stops else len(body)
-            self.wfile.write(body[start : start + stop])
+            with suppress(BrokenPipeError, ConnectionResetError):  # the client was killed
+                self.wfile.write(body[start : start + stop])
 
         def log_message(self, format: str, *args: object) -> None:
             """Say nothing."""
