@@ -7,8 +7,10 @@ condition, which grows with |beta| and |p|; and what the order of a sum can do, 
 for the kernel and, in float64, for the definition that stands for the truth.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -221,31 +223,48 @@ def test_a_graph_that_is_too_large_for_the_caches(
     assert_as_exact(ops, function, case, name, value)
 
 
+def backwards(one_chunk: Callable[..., None], chunks: int, arguments: tuple[Any, ...]) -> None:
+    for chunk in reversed(range(chunks)):
+        one_chunk(chunk, chunks, *arguments)
+
+
+def on_threads(one_chunk: Callable[..., None], chunks: int, arguments: tuple[Any, ...]) -> None:
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(lambda chunk: one_chunk(chunk, chunks, *arguments), range(chunks)))
+
+
 @pytest.mark.parametrize("kind", [None, "affine", "table"])
 @pytest.mark.parametrize(("function", "name", "value"), FUNCTIONS)
-def test_same_bits_whatever_the_order_of_chunks(
+def test_same_bits_whatever_the_order_of_chunks_and_on_threads(
     function: str, name: str | None, value: float, kind: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Chunks that wrote to the same place, or read what others write, would not bear another order, nor threads."""
     case = wide_case(96, 12_000, kind=kind)
     weight = torch.randn(900, 96)
     parameter = None if name is None else torch.tensor(value)
-    results, chunks = [], []
+    results = [gradients(getattr(ops, function), case, name, parameter, weight)]
+    most = 0
 
-    def backwards(count: int) -> Iterator[int]:
-        chunks.append(count)
-        return reversed(range(count))
+    def counted(run: Callable[..., None], one_chunk: Callable[..., None], chunks: int, arguments: Any) -> None:
+        nonlocal most
+        most = max(most, chunks)
+        run(one_chunk, chunks, arguments)
 
-    for _ in range(2):
+    for run in (backwards, on_threads):
+        monkeypatch.setattr(jit, "one_after_another", partial(counted, run))
         results.append(gradients(getattr(ops, function), case, name, parameter, weight))
-        monkeypatch.setattr(jit, "range", backwards, raising=False)
-    assert max(chunks) > 1
-    assert all(torch.equal(a, b) for a, b in zip(*results, strict=True))
+    assert most > 1
+    for other in results[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(results[0], other, strict=True))
 
 
-@pytest.mark.parametrize(("function", "name", "value"), FUNCTIONS)
-def test_same_bits_over_runs_and_threads(function: str, name: str | None, value: float) -> None:
-    case = wide_case(96, 12_000)
+PARALLEL = [(*function, None) for function in FUNCTIONS] + [(*FUNCTIONS[0], "affine"), (*FUNCTIONS[3], "table")]
+"""What is compiled once more, with its loop over chunks in parallel: every function, and every kind of edges once."""
+
+
+@pytest.mark.parametrize(("function", "name", "value", "kind"), PARALLEL)
+def test_same_bits_over_runs_and_threads(function: str, name: str | None, value: float, kind: str | None) -> None:
+    case = wide_case(96, 12_000, kind=kind)
     weight = torch.randn(900, 96)
     parameter = None if name is None else torch.tensor(value)
     threads = torch.get_num_threads()

@@ -96,8 +96,8 @@ class Unknown:
 
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "no file": ({"valid": None}, "time: has no valid.pt, which OGB's layout of links needs"),
-    "code": ({"test": {"edge": Hostile()}}, r"test.pt: is no split .* \(refused: it asks for code to be run\)"),
-    "a class": ({"test": Unknown()}, r"test.pt: is no split .* \(refused: it asks for code to be run\)"),
+    "code": ({"test": {"edge": Hostile()}}, r"test.pt: is not a split .* \(refused: it asks for code to be run\)"),
+    "a class": ({"test": Unknown()}, r"test.pt: is not a split .* \(refused: it asks for code to be run\)"),
     "a list": ({"train": [1, 2]}, "train.pt: expected a dictionary of arrays by name"),
     "no edges": ({"train": {"links": np.ones((2, 2), int)}}, "train.pt: has no array 'edge' .*; its arrays: links"),
     "numbers": ({"train": {"edge": np.ones((2, 2))}}, "train.pt: has no array 'edge' .*; its arrays: none"),

@@ -39,8 +39,7 @@ def kernel(one_chunk: Any) -> Callable[[Callable[..., None]], Callable[..., None
         def launch(chunks: int, *arguments: Any) -> None:
             threads = min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS)
             if threads == 1 or chunks == 1:
-                for chunk in range(chunks):
-                    one_chunk(chunk, chunks, *arguments)
+                one_after_another(one_chunk, chunks, arguments)
                 return
             numba.set_num_threads(threads)
             if _may_run_concurrently():
@@ -53,6 +52,12 @@ def kernel(one_chunk: Any) -> Callable[[Callable[..., None]], Callable[..., None
         return launch
 
     return decorate
+
+
+def one_after_another(one_chunk: Callable[..., None], chunks: int, arguments: tuple[Any, ...]) -> None:
+    """All chunks on this thread, in order; tests put another order or several threads in its place."""
+    for chunk in range(chunks):
+        one_chunk(chunk, chunks, *arguments)
 
 
 def _compile(function: Callable[..., None], parallel: bool) -> Any:
