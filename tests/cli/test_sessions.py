@@ -16,8 +16,8 @@ SMALL = ("--epochs", "2", "--set", "model.num_layers=2", "--set", "model.hidden_
 
 
 def session(heading: str) -> list[list[str]]:
-    """The arguments of every command in the block after a line that begins like this."""
-    block = re.search(rf"^{re.escape(heading)}.*\n\n((?:    .*\n)+)", README, re.MULTILINE)
+    """The arguments of every command in the first block under a heading."""
+    block = re.search(rf"^## {re.escape(heading)}\n(?:(?!## )(?!    ).*\n)*((?:    .*\n)+)", README, re.MULTILINE)
     assert block is not None
     lines = [shlex.split(line, comments=True) for line in block[1].splitlines()]
     assert {line[0] for line in lines} == {"deepergcn"}
@@ -41,18 +41,19 @@ def test_a_chemist(deepergcn: Program, folder: Path) -> None:
     (folder / "assay.csv").write_text("\n".join(["name;smiles;activity", *assay]) + "\n")
     (folder / "other_lab.csv").write_text("\n".join(["name;smiles;activity", *assay[:20]]) + "\n")
     (folder / "library.smi").write_text("".join(f"{smiles(i)} library {i}\n" for i in range(12)))
-    train, test, other, predict, report = session("A chemist")
+    train, other, predict, explain, report = session("For chemists")
     trained = deepergcn(*train, *SMALL)
     assert trained.code == 0, trained.err
     assert "positive is active (by its meaning" in trained.out
     assert "split     scaffold (as said)" in trained.out
-    assert "test mcc" in trained.out
-    assert deepergcn(*test).out.startswith("test rocauc ")
+    assert "test rocauc" in trained.out
     assert deepergcn(*other).out.startswith("other_lab.csv (20 rows with a label) rocauc ")
     assert deepergcn(*predict).code == 0
     hits = rows(folder / "hits.csv")
     assert [row["name"] for row in hits] == [f"library {i}" for i in range(12)]
     assert all(0 <= float(row["p(active)"]) <= 1 for row in hits)
+    assert deepergcn(*explain, "--most", 2).out.startswith("why.csv: 2 rows explained")
+    assert {row["id"] for row in rows(folder / "why.csv")} <= {row["smiles"] for row in hits}
     assert deepergcn(*report).code == 0
     page = (folder / "runs" / "assay" / "report.html").read_text(encoding="utf-8")
     assert "positive is active (by its meaning" in page
@@ -63,18 +64,19 @@ def test_a_network_scientist(deepergcn: Program, folder: Path) -> None:
         lines = [f"p{i},{['boss', 'clerk', 'guest'][i % 3]},{i % 7},{'NS'[i % 2]}" for i in range(people)]
         (folder / f"{stem}.csv").write_text("\n".join(["id,role,age,office", *lines]) + "\n")
         links = [f"p{i},p{(i * 7 + 1) % people}" for i in range(people)]
-        (folder / f"{calls}.csv").write_text("\n".join(["caller,callee", *links]) + "\n")
+        (folder / f"{calls}.csv").write_text("\n".join(["source,target", *links]) + "\n")
 
     write("people", "calls", 60)
     write("later", "later_calls", 30)
-    train, test, later, predict, embed = session("A network scientist")
+    (folder / "friends.csv").write_text((folder / "calls.csv").read_text())
+    train, test, predict, embed, links = session("For networks of people, papers or proteins")
     trained = deepergcn(*train, *SMALL)
     assert trained.code == 0, trained.err
     assert "role: multi-class, since it holds text with 3 different values" in trained.out
     assert "features  age (number), office (category of 2)" in trained.out
     assert deepergcn(*test).out.startswith("test balanced-accuracy ")
-    assert deepergcn(*later).out.startswith("later.csv (30 rows with a label) accuracy ")
     assert deepergcn(*predict).code == 0
     roles = rows(folder / "roles.csv")
     assert list(roles[0]) == ["id", "role", "age", "office", "class", "p(boss)", "p(clerk)", "p(guest)"]
     assert deepergcn(*embed).out == "embeddings.npz: 30 rows of 8 channels\n"
+    assert "test rocauc " in deepergcn(*links, *SMALL).out
