@@ -103,7 +103,7 @@ def test_a_run_goes_on_without_its_data(of_molecules: Trained, tmp_path: Path) -
     moved = of_molecules.save(tmp_path / "moved").path
     longer = deepergcn.train(resume=True, out=moved, epochs=2)
     assert longer.summary().epochs == 2
-    with pytest.raises(InputError, match="molecules: does not go with resume, since a run holds its data"):
+    with pytest.raises(InputError, match="molecules: cannot be combined with resume, since a run holds its data"):
         deepergcn.train(molecules=SMILES, target=ACTIVE, resume=True, out=moved)
 
 
@@ -204,7 +204,7 @@ def small(**options: Any) -> Any:
         (small(molecules=SMILES, target="y"), "molecules: there is no column 'y' for the labels"),
         (small(molecules=SMILES, target=["a"] * ROWS), "^molecules: label column 'target' has one class only, 'a'"),
         (small(molecules=SMILES, target=ACTIVE[1:]), "target: column 'target' has 59 values; expected 60"),
-        (small(molecules=SMILES, target=ACTIVE, features=["a"]), "^features: does not go with molecules"),
+        (small(molecules=SMILES, target=ACTIVE, features=["a"]), "^features: cannot be combined with molecules"),
         (small(molecules=SMILES, target=ACTIVE, label="y"), "label: is for graph and graphs"),
         (small(molecules=SMILES, target=ACTIVE, graph=pyg()), "molecules and graph are given; expected one of them"),
         (small(molecules=SMILES, target=ACTIVE, split=["train"]), "split: has 1 values; expected 60"),

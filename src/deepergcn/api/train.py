@@ -174,10 +174,10 @@ def train(
             return Trained(train_recipe(recipe, settings=changes, out=out, resume=resume, **options))
     if resume:
         raise InputError(
-            f"{next(iter(given))}: does not go with resume, since a run holds its data; expected out alone"
+            f"{next(iter(given))}: cannot be combined with resume, since a run holds its data; expected out alone"
         )
     if data is not None:
-        raise InputError(f"data: does not go with {next(iter(given))}")
+        raise InputError(f"data: cannot be combined with {next(iter(given))}")
     what = next(iter(given))
     if what != "molecules" and target is not None:
         raise InputError(f"target: is for molecules; expected label with {what}")

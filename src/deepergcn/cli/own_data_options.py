@@ -139,8 +139,13 @@ def read_own_data(
         task_reason: Why the task is what the options say, for the report.
     """
     if options.molecules is not None:
-        _refuse(options, ("nodes", "edges", "links", *_FOR_TABLES), "cannot be combined with --molecules")
-        return "own-molecules", _molecules(options, options.molecules, settings)
+        _refuse(options, ("nodes", "edges", "links", "graphs", *_FOR_TABLES), "cannot be combined with --molecules")
+        return "own-molecules", _molecules(options, options.molecules, settings, root, quiet)
+    if options.graphs is not None:
+        _refuse(
+            options, ("nodes", "edges", "links", *_FOR_MOLECULES, *_NOT_FOR_GRAPHS), "cannot be combined with --graphs"
+        )
+        return "own-graphs", _graphs(options, options.graphs, _choices(options, settings, task_reason))
     if options.links is not None:
         _refuse(options, (*_FOR_MOLECULES, *_NOT_FOR_LINKS), "cannot be combined with --links")
         return "own-links", _links(options, options.links)
