@@ -13,7 +13,7 @@ class Case:
         kind: what is damaged.
         folder: its own, in which it runs.
         door: the ``program``, or the ``library``, which reads a dataset.
-        arguments: of the program; or ``source``, ``edges`` and ``options``.
+        arguments: of the program; or ``source``, ``edges``, ``graphs`` and ``options``.
     """
 
     kind: str

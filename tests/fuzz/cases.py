@@ -23,6 +23,7 @@ _KINDS: dict[str, tuple[Callable[[Random, Corpus, Path, str], Case], int]] = {
     "tables": (files.tables, 16),
     "typed tables": (files.typed_tables, 8),
     "links": (files.links, 8),
+    "graphs": (files.graphs, 6),
     "options": (files.options, 8),
     "layout": (files.layout, 14),
     "model": (runs.model, 8),

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import torch
 from rdkit import Chem
 from torch import nn
+from torch_geometric.data import Data
 
+from deepergcn.api.stored import store_graphs
 from deepergcn.categories import ATOM_SIZES_2020, BOND_SIZES
 from tests.fuzz.mutate import csv_text
 from tests.runs.model.authors import Network
@@ -54,6 +57,11 @@ class Corpus:
     def layout(self) -> Path:
         """A folder in OGB's layout."""
         return self.folder / "network"
+
+    @property
+    def graphs(self) -> Path:
+        """A folder of graphs, as training from Python writes it."""
+        return self.folder / "graphs"
 
     @property
     def molecule_run(self) -> Path:
@@ -125,6 +133,9 @@ def make_corpus(folder: Path) -> Corpus:
     for name in ("molecules", "nodes", "edges"):
         (folder / f"{name}.csv").write_bytes(csv_text(getattr(corpus, name), quoted=True))
     network(folder, 20)
+    ring = torch.tensor([[0, 1, 2], [1, 2, 0]])
+    rings = [Data(torch.rand(3, 2), ring, edge_attr=torch.arange(3)[:, None] % 2) for _ in range(20)]
+    store_graphs(folder, rings, np.array(["a", "b"] * 10), None)
     file, recipe = corpus.checkpoint
     theirs: dict[str, Any] = {"layers": 1, "channels": 4, "mlp_layers": 1, "outputs": 1, "learn_t": True}
     theirs |= {"norm": nn.BatchNorm1d, "nodes": ATOM_SIZES_2020, "edges": BOND_SIZES}

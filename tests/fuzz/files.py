@@ -9,7 +9,7 @@ from typing import Any
 from tests.fuzz.case import Case, argument
 from tests.fuzz.corpus import Corpus, Rows, packed, small, typed
 from tests.fuzz.mutate import CELLS, VALUES, csv_text, damage_bytes, damage_rows
-from tests.fuzz.records import damage_json
+from tests.fuzz.records import damage_json, damage_tensor
 
 
 def _table(random: Random, rows: Rows, folder: Path, stem: str) -> Path:
@@ -179,6 +179,27 @@ def options(random: Random, corpus: Corpus, folder: Path, kind: str) -> Case:
     if table:
         arguments |= {"source": str(corpus.folder / "nodes.csv"), "edges": str(corpus.folder / "edges.csv")}
     return Case(kind, folder, "library", arguments)
+
+
+def graphs(random: Random, corpus: Corpus, folder: Path, kind: str) -> Case:
+    """A folder of graphs, of which the arrays or the labels are damaged."""
+    place = folder / "graphs"
+    shutil.copytree(corpus.graphs, place)
+    arrays = place / "graphs.safetensors"
+    match random.randrange(4):
+        case 0:
+            file = random.choice((arrays, place / "graphs.parquet"))
+            file.write_bytes(damage_bytes(random, file.read_bytes()))
+        case 1:
+            rows = [["graph", "y"], *([f"{i}", "ab"[i % 2]] for i in range(20))]
+            (place / "graphs.parquet").write_bytes(packed(damage_rows(random, rows), ".parquet"))
+        case _:
+            arrays.write_bytes(damage_tensor(random, arrays.read_bytes()))
+    options = {"label": "y", "id_column": random.choice((None, "graph")), "standardize": random.random() < 0.5}
+    if random.random() < 0.8:
+        return Case(kind, folder, "library", {"graphs": str(place), "options": options})
+    fast = ["--epochs", "1", *small(), "--out", "run"]
+    return Case(kind, folder, "program", ["train", *fast, "--graphs", str(place), "--label", "y"])
 
 
 def layout(random: Random, corpus: Corpus, folder: Path, kind: str) -> Case:

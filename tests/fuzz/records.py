@@ -56,6 +56,25 @@ def _signed(random: Random, metadata: dict[str, str], tensors: dict[str, Tensor]
     return safetensors.torch.save(tensors, content)
 
 
+def damage_tensor(random: Random, content: bytes) -> bytes:
+    """A safetensors file with one tensor of another shape, type or content, or without it."""
+    tensors = safetensors.torch.load(content)
+    name = random.choice(sorted(tensors))
+    tensor = tensors.pop(name)
+    change = random.choice((*_CHANGES, None))
+    if change is not None:
+        tensors[name] = change(tensor).contiguous()
+    return safetensors.torch.save(tensors)
+
+
+_CHANGES: tuple[Callable[[Tensor], Tensor], ...] = (
+    *(lambda t: t.flatten(), lambda t: t[None], lambda t: t[:0], lambda t: t[1:], lambda t: torch.cat((t, t))),
+    *(lambda t: t[0], lambda t: t.flip(0), lambda t: -t, lambda t: t + 1, lambda t: t * 2**20, lambda t: t // 2),
+    *(lambda t: t.bool(), lambda t: t.to(torch.uint8), lambda t: t.half(), lambda t: t.double(), lambda t: t.int()),
+    *(lambda t: t * float("nan"), lambda t: t + float("inf"), lambda t: t.to(torch.complex64), lambda t: t + 2**62),
+)
+
+
 def damage_json(random: Random, content: bytes) -> bytes:
     """Damage of the bytes, or of the values."""
     if random.random() < 0.3:

@@ -63,11 +63,14 @@ def _program(arguments: list[str]) -> int:
 
 def _read(arguments: dict[str, Any]) -> int:
     """Read a dataset by the library, and every graph of it."""
+    from deepergcn.data.graphs.read import read_graphs
     from deepergcn.data.registry import load_dataset, load_described
 
     edges = arguments.pop("edges", None)
     options = arguments.pop("options", {})
-    if edges is None:
+    if "graphs" in arguments:
+        dataset = read_graphs(arguments["graphs"], **options)
+    elif edges is None:
         dataset = load_dataset(arguments["source"], **{"root": ".", **options})
     else:
         dataset = load_described(arguments["source"], edges, options)
