@@ -207,6 +207,7 @@ def small(**options: Any) -> Any:
         (small(molecules=SMILES, target=ACTIVE, features=["a"]), "^features: cannot be combined with molecules"),
         (small(molecules=SMILES, target=ACTIVE, label="y"), "label: is for graph and graphs"),
         (small(molecules=SMILES, target=ACTIVE, graph=pyg()), "molecules and graph are given; expected one of them"),
+        (small(graphs=many_graphs(), label=["yes", "no"] * 30), "label: is .*; expected the name of an attribute of"),
         (small(molecules=SMILES, target=ACTIVE, split=["train"]), "split: has 1 values; expected 60"),
         (small(molecules=SMILES, target=ACTIVE, split={"train": [70]}), "split: 'train' is int64"),
         (small(molecules=SMILES, target=ACTIVE, settings="a=1"), "settings is 'a=1'; expected a list"),

@@ -19,7 +19,7 @@ from deepergcn.data.memory.frames import arrow_array, is_values, value_columns
 from deepergcn.data.memory.graph import Names, graph_tables, is_integer
 from deepergcn.data.memory.molecules import molecule_table
 from deepergcn.data.storage.files import replacing
-from deepergcn.errors import InputError
+from deepergcn.errors import InputError, quote
 
 SPLIT = "given split"
 """The column of a split that is given beside the data."""
@@ -99,8 +99,12 @@ def _classes(labels: Any) -> frozenset[int]:
     return frozenset(pc.unique(labels.drop_null()).to_pylist())
 
 
-def _labels(graphs: Any, name: str) -> Any:
+def _labels(graphs: Any, name: object) -> Any:
     """The labels [graphs] or [graphs, columns] of an attribute of every graph."""
+    if not isinstance(name, str):
+        raise InputError(
+            f"label: is {quote(repr(name))}; expected the name of an attribute of every graph, or an array of values"
+        )
     found = []
     for number in range(len(graphs)):
         value = graphs[number].get(name)

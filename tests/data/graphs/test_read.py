@@ -1,5 +1,6 @@
 """Graphs with a label each: from PyTorch Geometric to a folder to a dataset, and others read like them."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
 from torch_geometric.data import Data
 
 from deepergcn.data import load_dataset
@@ -107,3 +110,32 @@ def test_rows_and_graphs_must_agree(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(pa.table({"y": ["no", "yes"]}), tmp_path / "graphs.parquet")
     with pytest.raises(InputError, match="has 2 rows; expected 20, one for each graph"):
         read_graphs(tmp_path, label="y")
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("node_ptr", lambda t: t.half(), r"node_ptr is float16 \[21\]; expected int64 \[graphs \+ 1\]"),
+        ("node_ptr", lambda t: t[0], r"node_ptr is int64 \[\]; expected int64"),
+        ("edge_ptr", lambda t: t[:0], r"edge_ptr is int64 \[0\]; expected int64"),
+        ("edge_ptr", lambda t: t[:-1], "node_ptr is for 20 graphs, edge_ptr for 19"),
+        ("node_ptr", lambda t: t.flip(0), "node_ptr does not rise from 0"),
+        ("edge_index", lambda t: t[:1], r"edge_index is int64 \[1, 79\]; expected int64 \[2, 79\]"),
+        ("edge_index", lambda t: t + 1, "edge_index"),
+        ("x", lambda t: t[1:], r"x is float32 \[78, 2\]; expected int64 or float32 \[79, features\]"),
+        ("edge_attr", lambda t: t.to(torch.complex64), r"edge_attr is complex64 \[79, 1\]; expected int64 or float32"),
+    ],
+)
+def test_damaged_arrays_are_one_clear_error(
+    name: str, change: Callable[[Tensor], Tensor], message: str, tmp_path: Path
+) -> None:
+    file = folder_of(tmp_path) / "graphs.safetensors"
+    arrays = load_file(file)
+    save_file({**arrays, name: change(arrays[name]).contiguous()}, file)
+    with pytest.raises(InputError, match=message):
+        read_graphs(tmp_path, label="y", standardize=True)
+
+
+def test_the_column_of_names_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"graphs\.parquet: there is no column 'title' for the ids"):
+        read_graphs(folder_of(tmp_path), label="y", id_column="title")

@@ -40,7 +40,7 @@ class GraphArrays:
 
 
 def read_arrays(path: Path) -> GraphArrays:
-    """Read what :meth:`GraphArrays.write` has written; a dataset that is made of the arrays checks their values."""
+    """Read what :meth:`GraphArrays.write` has written; a dataset of the arrays checks the ends of edges."""
     check_file(path)
     try:
         with safe_open(path, framework="pt") as file:
@@ -49,7 +49,34 @@ def read_arrays(path: Path) -> GraphArrays:
         raise InputError(f"{path}: cannot be read as a safetensors file ({error})") from error
     if not {*_NAMES[:3]} <= set(arrays) <= {*_NAMES}:
         raise InputError(f"{path}: has the arrays {', '.join(sorted(arrays))}; expected {', '.join(_NAMES)}")
+    _check(path, arrays)
     return GraphArrays(**arrays)
+
+
+def _check(path: Path, arrays: dict[str, Tensor]) -> None:
+    """Check the types and shapes of arrays, which anybody may have written."""
+    for name in _NAMES[:2]:
+        pointers = arrays[name]
+        if pointers.dtype != torch.int64 or pointers.dim() != 1 or len(pointers) < 2:
+            raise InputError(f"{path}: {name} is {_described(pointers)}; expected int64 [graphs + 1]")
+        if int(pointers[0]) or bool((pointers.diff() < 0).any()):
+            raise InputError(f"{path}: {name} does not rise from 0; expected where each graph begins")
+    nodes, edges = arrays["node_ptr"], arrays["edge_ptr"]
+    if len(nodes) != len(edges):
+        raise InputError(f"{path}: node_ptr is for {len(nodes) - 1} graphs, edge_ptr for {len(edges) - 1}")
+    edge_index = arrays["edge_index"]
+    if edge_index.dtype != torch.int64 or list(edge_index.shape) != [2, int(edges[-1])]:
+        raise InputError(f"{path}: edge_index is {_described(edge_index)}; expected int64 [2, {int(edges[-1])}]")
+    for name, rows in (("x", int(nodes[-1])), ("edge_attr", int(edges[-1]))):
+        values = arrays.get(name)
+        if values is not None and (
+            values.dtype not in (torch.int64, torch.float32) or values.dim() != 2 or len(values) != rows
+        ):
+            raise InputError(f"{path}: {name} is {_described(values)}; expected int64 or float32 [{rows}, features]")
+
+
+def _described(values: Tensor) -> str:
+    return f"{str(values.dtype).removeprefix('torch.')} {list(values.shape)}"
 
 
 def pyg_arrays(graphs: Sequence[Any]) -> GraphArrays:

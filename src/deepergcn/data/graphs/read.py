@@ -109,8 +109,10 @@ def _dataset(
     digest: str,
 ) -> Dataset:
     column = provenance.id_column
-    named = table is not None and column is not None
-    ids = tuple(name or "" for name in table.text(column).to_pylist()) if named and table and column else ()
+    ids: tuple[str, ...] = ()
+    if table is not None and column is not None:
+        table.require((column,), "ids")
+        ids = tuple(name or "" for name in table.text(column).to_pylist())
     return Dataset(
         name="graphs",
         task=provenance.labels.task("graph"),
