@@ -70,6 +70,31 @@ def test_functions_that_need_the_extra_name_it() -> None:
     assert all(line.endswith("; install the extra: pip install 'deepergcn[train]'") for line in lines)
 
 
+WITHOUT_OTHERS = """
+import sys
+for name in ("pandas", "sklearn"):
+    sys.modules[name] = None
+import deepergcn
+from deepergcn.data.memory.graph import graph_tables, is_graph
+from deepergcn.data.memory.molecules import molecule_table
+deepergcn.train
+assert molecule_table(["CCO", None], [1, 2]).table.to_pydict() == {"smiles": ["CCO", None], "target": [1, 2]}
+assert not is_graph([1, 2])
+try:
+    deepergcn.NodeClassifier
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_data_in_memory_needs_neither_pandas_nor_scikit_learn() -> None:
+    answer = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", WITHOUT_OTHERS], capture_output=True, text=True, check=False
+    )
+    needs = "deepergcn.NodeClassifier needs scikit-learn; install the extra: pip install 'deepergcn[sklearn]'\n"
+    assert answer.stdout == needs, answer.stderr
+
+
 def test_the_extra_is_what_the_program_asks_for() -> None:
     project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
     extra = {requirement.partition(">")[0] for requirement in project["optional-dependencies"]["train"]}

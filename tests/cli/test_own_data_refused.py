@@ -31,6 +31,10 @@ REFUSED = {
         nodes(size=size, train_mask=number, test_mask=lambda i: 0),
         "row 1: the mask 'train_mask' is '0.000'; expected true or false",
     ),
+    "one mask alone": graph(
+        nodes(size=size, train_mask=lambda i: i < 40),
+        "the column 'train_mask' is the mask of train alone; expected masks of train and test",
+    ),
     "no such split": mine(molecules(active), "there is no column 'part' for the split", split="part"),
     "numbers in strata": mine(
         molecules(number), "a stratified split expects one label column of classes", split="stratified"
@@ -71,6 +75,10 @@ REFUSED = {
     "a decimal comma": mine(
         molecules(lambda i: "0,5" if i == 4 else number(i), between=";"),
         "row 5: column 'y' is '0,5'; expected a number (with a decimal point: 0.5)",
+    ),
+    "dates to learn": mine(
+        molecules(lambda i: f"2024-01-{i % 28 + 1:02d}"),
+        "label column 'y' holds dates, such as '2024-01-01'; expected classes or numbers, or --task multi-class",
     ),
     "too many classes": mine(
         molecules(lambda i: f"class {i}"), "at most 50 classes; found 60, which --task multi-class"

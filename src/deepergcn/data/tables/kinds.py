@@ -1,5 +1,6 @@
 """What a column of labels of a user's table is: classes or numbers, and why."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
@@ -13,6 +14,7 @@ from deepergcn.errors import InputError, quote
 MOST_CLASSES = 50
 """Text with more different values than this is not taken for classes unless the kind says so."""
 
+_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:[ T].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}(?: .*)?")
 _MOST_STRAY = 0.5  # a column in which a smaller share of the cells is no number is one of numbers, with mistakes
 
 
@@ -21,7 +23,7 @@ def column_kind(table: Columns, column: str) -> tuple[Kind, str]:
 
     Text is classes; so are 0 and 1 alone; all other numbers are a regression. What may be two things is an error that
     names a cell: text among numbers, classes that differ in capitals only, one class only, -1 beside 0 and 1, which
-    may be a class or a missing label.
+    may be a class or a missing label; and dates, which are neither classes nor numbers.
     """
     names = class_names(table, column)
     if table.is_numeric(column):
@@ -29,6 +31,11 @@ def column_kind(table: Columns, column: str) -> tuple[Kind, str]:
     stray = table.not_numbers(column)
     if len(stray) < _MOST_STRAY * (len(table) - table.labels(column).null_count):
         raise InputError(f"{table.path}: {table.not_a_number(column, int(stray[0]))}, as most cells of the column are")
+    if are_dates(names):
+        raise InputError(
+            f"{table.path}: label column {column!r} holds dates, such as {quote(names[0])}; expected classes or "
+            "numbers, or --task multi-class if each is a class"
+        )
     _check_capitals(table, column, names)
     if len(names) > MOST_CLASSES:
         problem = table.not_a_number(column, int(stray[0]))
@@ -37,6 +44,11 @@ def column_kind(table: Columns, column: str) -> tuple[Kind, str]:
             "which --task multi-class (kind) allows"
         )
     return ("binary" if len(names) == 2 else "multi-class"), f"text with {len(names)} different values"
+
+
+def are_dates(texts: Sequence[str]) -> bool:
+    """Whether these texts are all dates."""
+    return all(_DATE.fullmatch(text) for text in texts)
 
 
 def class_names(table: Columns, column: str) -> tuple[str, ...]:

@@ -66,7 +66,10 @@ def infer_labels(
         missing: Values that stand for a missing label.
     """
     if not columns:
-        raise InputError(f"{table.path}: no label column is named; the columns are {table.quoted_names()}")
+        raise InputError(
+            f"{table.path}: no label column is named; the columns are {table.quoted_names()} (--target names one of "
+            "--molecules, --label one of --nodes)"
+        )
     if len(set(columns)) != len(columns):
         raise InputError(f"{table.path}: a label column is named twice in {', '.join(columns)}")
     if kind is not None and kind not in METRICS:

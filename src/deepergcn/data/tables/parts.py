@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 from torch import Tensor
 
-from deepergcn.data.split import column_split, mask_names, part_names, random_split, stratified_split
+from deepergcn.data.split import column_split, mask_names, mask_part, part_names, random_split, stratified_split
 from deepergcn.data.tables.columns import Columns, errors_in
 from deepergcn.data.tables.labels import labelled, strata
 from deepergcn.errors import InputError
@@ -26,6 +26,11 @@ def named_parts(table: Columns, columns: str | Sequence[str]) -> list[str | None
         raise InputError(f"{table.path}: the split names no column; expected the name of one, or of several masks")
     table.require(names, "split")
     cells = {name: table.text(name).to_pylist() for name in names}
+    if len(names) == 1 and (part := mask_part(names[0])) is not None:
+        raise InputError(
+            f"{table.path}: the column {names[0]!r} is the mask of {part} alone; expected masks of train and test, "
+            "such as train_mask and test_mask"
+        )
     with errors_in(table.path):
         return part_names(cells[names[0]], names[0]) if len(names) == 1 else mask_names(cells)
 

@@ -10,6 +10,7 @@ import numpy as np
 from deepergcn.data.split import mask_part
 from deepergcn.data.tables.columns import Columns
 from deepergcn.data.tables.features import MOST_CATEGORIES
+from deepergcn.data.tables.kinds import are_dates
 from deepergcn.data.tables.parts import named_parts
 from deepergcn.data.task import Kind
 from deepergcn.errors import InputError
@@ -21,7 +22,6 @@ _FEW = 10  # different texts that are a category even where every row has anothe
 _STRAY = 0.5  # the share of a column's cells that may be no numbers before the column is one of text
 
 _ID_NAME = re.compile(r"(?:.*(?:id|index|idx|key)|unnamed: \d+|#|nr\.?|no\.?|number|)")
-_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:[ T].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}(?: .*)?")
 _INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 
 
@@ -155,7 +155,7 @@ def _no_feature(table: Columns, name: str) -> str | None:
             "--drop leaves the column out, --categorical takes it for a category"
         )
     different = cells.unique().to_pylist()
-    if all(_DATE.fullmatch(cell) for cell in different):
+    if are_dates(different):
         return "dates"
     if len(different) > MOST_CATEGORIES or (len(different) > _FEW and len(different) > len(cells) / 2):
         return f"{len(different)} different texts"
