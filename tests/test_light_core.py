@@ -3,18 +3,19 @@
 import subprocess
 import sys
 import tomllib
+from collections.abc import Collection
 from pathlib import Path
 
 from deepergcn.extras import TRAIN
 
-WITHOUT = f"""
+WITHOUT = """
 import sys
 
 class Hides:
     def __init__(self, finder):
         self.finder = finder
     def find_spec(self, name, path=None, target=None):
-        return None if name.partition(".")[0] in {set(TRAIN)!r} else self.finder.find_spec(name, path, target)
+        return None if name.partition(".")[0] in HIDDEN else self.finder.find_spec(name, path, target)
 
 sys.meta_path = [Hides(finder) for finder in sys.meta_path]
 """
@@ -34,9 +35,11 @@ torch.testing.assert_close(theirs(x, edges), expected)
 """
 
 
-def run(code: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+def run(code: str, *arguments: str, hidden: Collection[str] = tuple(TRAIN)) -> "subprocess.CompletedProcess[str]":
+    """The code in a process that does not find these modules."""
+    script = f"HIDDEN = {set(hidden)!r}\n{WITHOUT}{code}"
     return subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", WITHOUT + code, *arguments], capture_output=True, text=True, check=False
+        [sys.executable, "-W", "ignore", "-c", script, *arguments], capture_output=True, text=True, check=False
     )
 
 
@@ -70,10 +73,7 @@ def test_functions_that_need_the_extra_name_it() -> None:
     assert all(line.endswith("; install the extra: pip install 'deepergcn[train]'") for line in lines)
 
 
-WITHOUT_OTHERS = """
-import sys
-for name in ("pandas", "sklearn"):
-    sys.modules[name] = None
+IN_MEMORY = """
 import deepergcn
 from deepergcn.data.memory.graph import graph_tables, is_graph
 from deepergcn.data.memory.molecules import molecule_table
@@ -88,9 +88,7 @@ except ImportError as error:
 
 
 def test_data_in_memory_needs_neither_pandas_nor_scikit_learn() -> None:
-    answer = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", WITHOUT_OTHERS], capture_output=True, text=True, check=False
-    )
+    answer = run(IN_MEMORY, hidden=("pandas", "sklearn"))
     needs = "deepergcn.NodeClassifier needs scikit-learn; install the extra: pip install 'deepergcn[sklearn]'\n"
     assert answer.stdout == needs, answer.stderr
 

@@ -115,18 +115,23 @@ def test_a_run_that_is_stopped_in_an_epoch_ends_as_if_it_had_not_been(tables: Se
     assert all(row["train_score"] is not None and row["valid_loss"] is not None for row in rows)
 
 
-def test_what_was_found_and_removed_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_was_found_and_removed_is_said(tmp_path: Path) -> None:
     pairs = random_links(20, 60)
     links = write(tmp_path / "links.csv", ("source", "target"), [*pairs, pairs[3][::-1]])
-    own_links(links, root=tmp_path)
-    own_links(links, edges=write(tmp_path / "edges.csv", ("source", "target"), pairs), root=tmp_path)
-    said = caplog.messages
-    counts = "60 links between 20 nodes, split random: 48 train, 6 valid, 6 test; 6 and 6 pairs without a link drawn"
-    assert counts in said[0]
-    assert "1 rows repeat a pair of an earlier row and count once" in said[1]
-    assert "messages pass over the 48 train links (no others); a training step hides its own links" in said[2]
-    assert "nodes have no features: each has a learned embedding" in said[3]
-    assert "messages pass over the 48 edges (12 that join a valid or test link were removed)" in said[6]
+    over = "a training step hides its own links from them"
+    assert own_links(links, root=tmp_path).lines() == [
+        ("data", "links.csv: 61 rows"),
+        ("split", "random: train 48, valid 6, test 6"),
+        ("metric", "rocauc (the default of a task on links; --metric says others)"),
+        ("graph", "60 links between 20 nodes; 6 and 6 pairs without a link drawn to score valid and test"),
+        ("graph", "1 rows repeat a pair of an earlier row and count once"),
+        ("graph", f"messages pass over the 48 train links (no others); {over}"),
+        ("graph", "nodes have no features: each has a learned embedding"),
+    ]
+    edges = write(tmp_path / "edges.csv", ("source", "target"), pairs)
+    removed = "(12 that join a valid or test link were removed)"
+    said = own_links(links, edges=edges, root=tmp_path).lines()
+    assert ("graph", f"messages pass over the 48 edges {removed}; {over}") in said
 
 
 def test_settings_follow_from_the_tables(tmp_path: Path) -> None:

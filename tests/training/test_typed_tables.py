@@ -229,7 +229,11 @@ def test_types_of_any_name_with_spaces_and_unicode(folder: Path, program: Progra
     small = [part for setting in SMALL for part in ("--set", setting)]
     answer = program("train", *given, "--label", "Büro user.happy", *small, "--epochs", "2", "--out", "mein lauf")
     assert answer.code == 0, answer.err
-    assert "items,rev_kauft.ein,Büro user" in answer.err
+    assert "messages go back by the edge types items,rev_kauft.ein,Büro user; --directed leaves" in answer.out
+    assert "features  Büro user.age (number)" in answer.out
+    report = Run.open(tmp_path / "mein lauf").data_report()
+    assert report is not None
+    assert report.targets[0].name == "happy"
     answer = program("predict", "mein lauf", *given, "--output", "out.csv")
     assert answer.code == 0, answer.err
     answer = program("train", "--resume", "--out", "mein lauf", "--epochs", "3")

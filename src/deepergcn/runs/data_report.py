@@ -83,13 +83,14 @@ class DataReport(_Report):
         skipped: the number of rows that could not be read, by the reason.
         delimiter: the delimiter of the cells, if it is not a comma.
         task: the kind of the task.
-        targets: the columns to learn.
+        targets: the columns to learn; none where links are.
         split: the split.
         metrics: the metrics, the first of which chooses the epoch, and why.
         balance: whether rare classes have a higher weight in the loss.
         features, dropped: the columns that are features, and that are not.
         graph, molecules: what was found besides, of the one kind of data or the other.
         fragments: which fragments of molecules are kept.
+        notes: what else was found, a line each.
     """
 
     files: tuple[str, ...]
@@ -107,6 +108,7 @@ class DataReport(_Report):
     graph: GraphReport | None = None
     molecules: MoleculeCounts | None = None
     fragments: str = "all"
+    notes: tuple[str, ...] = ()
 
     def lines(self) -> list[tuple[str, str]]:
         """The report as a few lines for people: a topic and a text each."""
@@ -123,7 +125,7 @@ class DataReport(_Report):
             lines.append(("graph", _graph(self.graph)))
         if self.molecules is not None and (found := _molecules(self.molecules, self.fragments)):
             lines.append(("molecules", found))
-        return lines
+        return [*lines, *(("graph", note) for note in self.notes)]
 
     def _data(self) -> str:
         text = f"{', '.join(self.files)}: {self.rows:,} rows"
@@ -138,8 +140,8 @@ class DataReport(_Report):
     def _split(self) -> str:
         sizes = ", ".join(f"{part} {size:,}" for part, size in self.split.sizes.items())
         text = f"{self.split.source}: {sizes}"
-        first = self.targets[0]
-        if first.positive is not None and self.split.classes:
+        first = self.targets[0] if self.targets else None
+        if first is not None and first.positive is not None and self.split.classes:
             shares = (_share(counts, first.positive) for counts in self.split.classes.values())
             text += f"; {first.positive}{f' ({first.name})' if len(self.targets) > 1 else ''} {', '.join(shares)}"
         return text

@@ -1,6 +1,5 @@
 """A user's own links, with tables of nodes and edges where there are any."""
 
-import logging
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,15 +11,15 @@ from deepergcn.data.provenance import LinkProvenance
 from deepergcn.data.tables.columns import Columns, read_columns
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import DataSection
+from deepergcn.runs.data_report import Column, DataReport, SplitReport
 from deepergcn.training.own_data.choices import Choices
 from deepergcn.training.own_data.columns import own_split, split_columns, usable_features
 from deepergcn.training.own_data.found import OwnData, own_data
+from deepergcn.training.own_data.report import feature_columns
 from deepergcn.user_cache import real_path
 
 _STEPS = 8  # of an epoch: each hides its own links from the messages, so that one step would hide all
 _LINKS_IN_STEP = 1 << 16  # at most
-
-_log = logging.getLogger(__name__)
 
 
 def own_links(
@@ -39,7 +38,7 @@ def own_links(
 ) -> OwnData:
     """The settings that turn the recipe ``own-links`` into one for these tables, and the dataset in them.
 
-    What was found and what was removed from the messages is logged.
+    The report says what was found, and what was removed from the messages.
 
     Args:
         links: The table of links; see :func:`deepergcn.data.read_links` for this and the other arguments.
@@ -57,14 +56,15 @@ def own_links(
     """
     tables = {name: read_columns(Path(file)) for name, file in _given(links=links, nodes=nodes, edges=edges).items()}
     ends = {source_column, target_column}
-    named, _ = Choices(metrics=metrics).metric_names("binary", "link")
+    named, reason = Choices(metrics=metrics).metric_names("binary", "link")
+    dropped: list[Column] = []
     split = split or (own_split(tables["links"]) or ["random"])[0]
     options: dict[str, Any] = {
         "id_column": id_column,
         "source_column": source_column,
         "target_column": target_column,
-        "features": _features(tables.get("nodes"), {id_column}),
-        "edge_features": _features(tables.get("edges"), ends),
+        "features": _features(tables.get("nodes"), {id_column}, dropped),
+        "edge_features": _features(tables.get("edges"), ends, dropped, "edge "),
         "standardize": True,
         "negatives": negatives,
         **({} if split == "random" else {"split_column": split}),
@@ -76,8 +76,22 @@ def own_links(
         if not len(dataset.split[part]):
             count = sum(int((dataset.y[index] == 1).sum()) for index in dataset.split.values())
             raise InputError(f"{links}: has {count} links, which leaves none for {part}; expected at least 10")
-    for line in findings(dataset, "random" if split == "random" else f"by column {split!r}"):
-        _log.warning("%s: %s", links, line)
+    counts = {part: int((dataset.y[dataset.split[part]] == 1).sum()) for part in PARTS}
+    known = dataset.provenance
+    assert isinstance(known, LinkProvenance)
+    columns = (*feature_columns(known.features or ()), *feature_columns(known.edge_features, "edge "))
+    report = DataReport(
+        files=tuple(table.path.name for table in tables.values()),
+        rows=len(tables["links"]),
+        task="binary",
+        targets=(),
+        split=SplitReport(source="random" if split == "random" else f"column {split!r}", sizes=counts),
+        metrics=named,
+        metric_reason=reason,
+        features=columns,
+        dropped=tuple(dropped),
+        notes=tuple(findings(dataset)),
+    )
     data = DataSection(
         source=str(real_path(links)),
         reader="links",
@@ -86,19 +100,18 @@ def own_links(
         options=options,
     )
     size = min(math.ceil(len(dataset.split["train"]) / _STEPS), _LINKS_IN_STEP)
-    return own_data(data, dataset, {"training.batch_size": size, "evaluation.metrics": list(named)})
+    return own_data(data, dataset, {"training.batch_size": size, "evaluation.metrics": list(named)}, report)
 
 
-def findings(dataset: Dataset, split: str) -> list[str]:
+def findings(dataset: Dataset) -> list[str]:
     """What was found in the tables, and what was removed from the messages, a line each."""
     known = dataset.provenance
     assert isinstance(known, LinkProvenance)
     links = {part: int((dataset.y[dataset.split[part]] == 1).sum()) for part in PARTS}
     others = [int((dataset.y[dataset.split[part]] == 0).sum()) for part in ("valid", "test")]
-    counts = ", ".join(f"{count} {part}" for part, count in links.items())
     lines = [
-        f"{sum(links.values())} links between {dataset.num_nodes} nodes, split {split}: {counts}; "
-        f"{others[0]} and {others[1]} pairs without a link drawn to score valid and test"
+        f"{sum(links.values())} links between {dataset.num_nodes} nodes; {others[0]} and {others[1]} pairs without a "
+        "link drawn to score valid and test"
     ]
     if known.repeated:
         lines.append(f"{known.repeated} rows repeat a pair of an earlier row and count once")
@@ -114,10 +127,10 @@ def _given(**tables: str | Path | None) -> dict[str, str | Path]:
     return {name: file for name, file in tables.items() if file is not None}
 
 
-def _features(table: Columns | None, taken: set[str]) -> list[str]:
+def _features(table: Columns | None, taken: set[str], dropped: list[Column], of: str = "") -> list[str]:
+    """The columns that are features; those that are not are added to ``dropped``, with the reason."""
     if table is None:
         return []
     usable, left_out = usable_features(table, taken | set(split_columns(table)))
-    for column in left_out:
-        _log.warning("%s: column %r is left out of the features: %s", table.path, column.name, column.text)
+    dropped += [Column(name=f"{of}{column.name}", text=column.text) for column in left_out]
     return usable

@@ -1,21 +1,22 @@
 """A user's own tables of nodes and edges of several types."""
 
-import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
+from deepergcn.data.provenance import TypedTableProvenance
 from deepergcn.data.registry import NOT_DESCRIBED, checked_options
 from deepergcn.data.tables.columns import Columns
 from deepergcn.data.tables.labels import infer_labels
 from deepergcn.data.tables.parts import Split
 from deepergcn.data.tables.type_names import EdgeTables, NodeTables, check_types, edge_key, label_of
 from deepergcn.data.tables.typed import read_table, read_typed_tables
+from deepergcn.data.typed import EdgeType, TypedDataset
 from deepergcn.recipes.schema import DataSection, TypedTables
+from deepergcn.runs.data_report import Column
 from deepergcn.training.own_data.choices import Choices
 from deepergcn.training.own_data.columns import choose_split, split_columns, usable_features
 from deepergcn.training.own_data.found import OwnData, label_settings, own_data
-
-_log = logging.getLogger(__name__)
+from deepergcn.training.own_data.report import feature_columns, report_data
 
 
 def own_typed_tables(
@@ -56,13 +57,14 @@ def own_typed_tables(
     by_column = split.options.get("split_column", [])
     parts = [by_column] if isinstance(by_column, str) else by_column
     taken = {id_column, *columns, *split_columns(predicted), *parts}
-    features = {
+    found_in = {
         name: _features(name, table, taken if name == target else {id_column}) for name, table in node_tables.items()
     }
-    features |= {
+    found_in |= {
         edge_key(edge_type): _features(edge_key(edge_type), table, {source_column, target_column})
         for edge_type, table in edge_tables.items()
     }
+    features = {name: used for name, (used, _) in found_in.items()}
     options: dict[str, Any] = {
         "label": labels,
         "id_column": id_column,
@@ -78,26 +80,47 @@ def own_typed_tables(
     checked = checked_options("typed tables", read_typed_tables, options, without=NOT_DESCRIBED)
     dataset = read_typed_tables(node_tables, edge_tables, **checked)
     found = label_settings(predicted, dataset, choices, "nodes")
-    _log.warning("split: %s", split.source)
-    for name in node_tables:
-        if not features[name]:
-            _log.warning("node type %r has no features: each of its nodes has the number 1", name)
-    reverse = [edge_key(edge_type) for edge_type in dataset.edges if edge_type not in edge_tables]
-    if reverse:
-        _log.warning("messages go back by the edge types %s; --directed leaves them out", ", ".join(reverse))
+    provenance = dataset.provenance
+    assert isinstance(provenance, TypedTableProvenance)
+    read = dict(provenance.nodes)
+    read |= {",".join((e.source, e.relation, e.target)): e.features for e in provenance.edges}
+    report = report_data(
+        [predicted, *(t for t in (*node_tables.values(), *edge_tables.values()) if t is not predicted)],
+        dataset,
+        schema,
+        split,
+        found,
+        choices,
+        features=tuple(column for name in features for column in feature_columns(read[name], f"{name}.")),
+        dropped=tuple(column for _, dropped in found_in.values() for column in dropped),
+        notes=_notes(node_tables, edge_tables, features, dataset),
+    )
     tables = TypedTables(
         nodes={name: str(table.path.resolve()) for name, table in node_tables.items()},
         edges={edge_key(edge_type): str(table.path.resolve()) for edge_type, table in edge_tables.items()},
     )
     data = DataSection(source=tables.nodes[target], tables=tables, options={**options, "metric": found.metrics[0]})
-    return own_data(data, dataset, found.settings)
+    return own_data(data, dataset, found.settings, report)
 
 
-def _features(name: str, table: Columns, taken: set[str]) -> list[str]:
-    """The columns of a table that are features; those that are not are named, with the reason."""
+def _features(name: str, table: Columns, taken: set[str]) -> tuple[list[str], list[Column]]:
+    """The columns of a table that are features, and those that are not, with the reason."""
     if not len(table):
-        return []
+        return [], []
     used, dropped = usable_features(table, taken)
-    for column in dropped:
-        _log.warning("%s: column %r is left out of the features: %s", name, column.name, column.text)
-    return used
+    return used, [Column(name=f"{name}.{column.name}", text=column.text) for column in dropped]
+
+
+def _notes(
+    nodes: Mapping[str, Columns],
+    edges: Mapping[EdgeType, Columns],
+    features: Mapping[str, list[str]],
+    dataset: TypedDataset,
+) -> tuple[str, ...]:
+    sizes = [f"{len(table):,} nodes of the type {name}" for name, table in nodes.items()]
+    sizes += [f"{len(table):,} edges of the type {edge_key(edge_type)}" for edge_type, table in edges.items()]
+    without = (name for name in nodes if not features[name])
+    bare = [f"node type {name!r} has no features: each of its nodes has the number 1" for name in without]
+    reverse = ", ".join(edge_key(edge_type) for edge_type in dataset.edges if edge_type not in edges)
+    back = [f"messages go back by the edge types {reverse}; --directed leaves them out"] if reverse else []
+    return "; ".join(sizes), *bare, *back
