@@ -95,3 +95,13 @@ def test_links_lead_to_pages(page: Path) -> None:
 def test_every_page_is_in_the_navigation() -> None:
     shown = set(re.findall(r": ([\w/.-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
     assert shown == {str(page.relative_to(DOCS)) for page in PAGES} | GENERATED
+
+
+def test_every_question_names_its_page_and_its_thread() -> None:
+    text = (DOCS / "questions.md").read_text(encoding="utf-8")
+    questions = [part for part in text.split("\n\n") if part.startswith("**")]
+    assert len(questions) >= 20
+    for question in questions:
+        assert re.search(r"\]\([\w/-]+\.md(?:#[\w-]+)?\)", question), question
+        [(repository, number, url)] = re.findall(r"\*Asked\s+in \[([\w/.-]+)#(\d+)\]\((\S+)\)\.\*", question)
+        assert re.fullmatch(rf"https://github\.com/{re.escape(repository)}/(?:issues|pull)/{number}", url)
