@@ -10,6 +10,7 @@ TRAIN = {
     "pydantic": "pydantic",
     "rdkit": "rdkit",
     "rich": "rich",
+    "sklearn": "scikit-learn",
     "torchmetrics": "torchmetrics",
     "typer": "typer",
     "yaml": "pyyaml",

@@ -195,3 +195,28 @@ def test_sums_beyond_float32_and_memory_are_refused() -> None:
     )
     with pytest.raises(InputError, match="GB of memory; this machine has less"):
         apply_transforms(claimed, ["node-features-from-edges"])
+
+
+@given(datasets(), st.integers(1, 5))
+def test_random_walks_return_with_the_diagonal_of_the_powers_of_their_step(dataset: Dataset, steps: int) -> None:
+    plain = dataset.replace(x=None, x_categories=None)
+    changed = apply_transforms(plain, [{"name": "random-walk", "steps": steps}])
+    assert changed.x is not None
+    for i in range(len(plain)):
+        graph = plain.graph(i)
+        assert graph.num_nodes is not None
+        step = torch.zeros(graph.num_nodes, graph.num_nodes, dtype=torch.float64)
+        for u, v in graph.edge_index.T.tolist():
+            step[u, v] += 1.0
+        step /= step.sum(1, keepdim=True).clamp(min=1.0)
+        expected = torch.stack([torch.linalg.matrix_power(step, k).diagonal() for k in range(1, steps + 1)], 1)
+        torch.testing.assert_close(changed.graph(i).x, expected.float())
+
+
+def test_a_walk_on_a_triangle_returns_as_it_must_and_keeps_the_features() -> None:
+    ring = with_evidence(edge_index=torch.tensor([[0, 1, 2], [1, 2, 0]], dtype=torch.int32), x=torch.ones(4, 2))
+    changed = apply_transforms(ring, [{"name": "random-walk", "steps": 3}])
+    assert changed.x is not None
+    assert changed.x.tolist() == [[1, 1, 0, 0, 1]] * 3 + [[1, 1, 0, 0, 0]]
+    with pytest.raises(InputError, match=r"random-walk: steps is 0; expected an integer from 1 to 1000"):
+        apply_transforms(ring, [{"name": "random-walk", "steps": 0}])

@@ -57,6 +57,8 @@ def train(
     split_seed: int | None = None,
     delimiter: str | None = None,
     fragments: Fragments | None = None,
+    descriptors: str | Sequence[str] | None = None,
+    blend: str | None = None,
     strict: bool = False,
     data: str | Path | None = None,
     settings: Settings = (),
@@ -113,6 +115,8 @@ def train(
         split_seed: The seed of the split.
         delimiter: What is between the cells of a file.
         fragments: ``largest`` keeps the largest fragment of each molecule alone.
+        descriptors: Numbers beside the graph of each molecule: ``morgan``, ``maccs``, ``rdkit``, columns, or ``none``.
+        blend: ``forest`` averages a random forest on these descriptors with the network; or ``none``.
         strict: Whether a molecule that cannot be read is an error.
         data: The dataset of a recipe instead of its own, by name or path.
         settings: Changes to the recipe, such as ``{"model.num_layers": 14}``.
@@ -146,6 +150,8 @@ def train(
         "split_seed": split_seed,
         "delimiter": delimiter,
         "fragments": fragments,
+        "descriptors": _texts(descriptors),
+        "blend": blend,
         "strict": strict or None,
     }
     said = {name: value for name, value in said.items() if value is not None}
@@ -223,7 +229,9 @@ def _train(
     with in_python(stored.names), TemporaryDirectory(prefix="deepergcn-") as cache:
         root = Path(cache) if stored.names else None  # data in memory leaves nothing in the user's cache
         own = OwnDataOptions(**(asked | ({} if task is None else {"task": task})))
-        read = read_own_data(own, settings, root=root, quiet=not verbose, task_reason=reason)
+        read = read_own_data(
+            own, settings, None if recipe is None else str(recipe), root=root, quiet=not verbose, task_reason=reason
+        )
         assert read is not None
         name, found = read
         if verbose:

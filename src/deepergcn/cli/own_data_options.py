@@ -92,11 +92,25 @@ class OwnDataOptions:
     split_fractions: Annotated[
         Text, _option("--split-fractions", "Sizes of train, valid and test. Default: 0.8,0.1,0.1.")
     ] = None
+    folds: Annotated[
+        Number, _option("--folds", "Cross-validate: a network for each of so many folds, and the mean of their scores.")
+    ] = None
     split_seed: Annotated[Number, _option("--split-seed", "Seed of a random or stratified split. Default: 0.")] = None
     delimiter: Annotated[
         Text, _option("--delimiter", "Delimiter of the cells: comma, semicolon, tab or any character.")
     ] = None
     fragments: Annotated[Text, _option("--fragments", "largest drops salts and solvents; all keeps them.")] = None
+    descriptors: Annotated[
+        Texts,
+        _option(
+            "--descriptors",
+            "Numbers beside the graph of each molecule: morgan, maccs, rdkit, columns of numbers, or none.",
+            "NAMES",
+        ),
+    ] = None
+    blend: Annotated[
+        Text, _option("--blend", "forest averages a random forest on the same descriptors with the network; or none.")
+    ] = None
     strict: Annotated[bool, _option("--strict", "Fail on a molecule that cannot be read.")] = False
 
     def given(self, *names: str) -> str | None:
@@ -104,26 +118,28 @@ class OwnDataOptions:
         return next((_flag(name) for name in names if getattr(self, name) not in (None, False)), None)
 
 
-_FOR_MOLECULES = ("smiles_column", "target", "strict", "fragments")
+_FOR_MOLECULES = ("smiles_column", "target", "strict", "fragments", "descriptors", "blend")
 _FOR_TABLES = (
     *("label", "directed", "source_column", "target_column", "features", "edge_features", "drop", "numeric"),
     "categorical",
 )
 _FOR_BOTH = (
     *("id_column", "task", "metric", "positive", "missing", "split", "split_fractions", "split_seed", "delimiter"),
+    "folds",
 )
 _NOT_FOR_LINKS = (
     *(name for name in _FOR_TABLES if name != "directed"),
     *(name for name in _FOR_BOTH if name not in ("id_column", "split", "metric")),
 )
-_NOT_FOR_GRAPHS = (*(name for name in _FOR_TABLES if name != "label"), "delimiter")
-_NOT_FOR_TYPES = ("features", "edge_features", "drop", "numeric", "categorical")
+_NOT_FOR_GRAPHS = (*(name for name in _FOR_TABLES if name != "label"), "delimiter", "folds")
+_NOT_FOR_TYPES = ("folds", "features", "edge_features", "drop", "numeric", "categorical")
 _READER = "data.options."
 
 
 def read_own_data(
     options: OwnDataOptions,
     settings: Sequence[str] = (),
+    recipe: str | None = None,
     *,
     root: Path | None = None,
     quiet: bool = False,
@@ -134,13 +150,14 @@ def read_own_data(
     Args:
         options: The options.
         settings: Changes to the recipe as ``--set`` takes them; those of ``data.options`` hold for reading too.
+        recipe: The recipe, where another than the one for these files is named.
         root: The folder of caches of molecules and of tables of one type.
         quiet: Show no progress.
         task_reason: Why the task is what the options say, for the report.
     """
     if options.molecules is not None:
         _refuse(options, ("nodes", "edges", "links", "graphs", *_FOR_TABLES), "cannot be combined with --molecules")
-        return "own-molecules", _molecules(options, options.molecules, settings, root, quiet)
+        return "own-molecules", _molecules(options, options.molecules, settings, recipe or "own-molecules", root, quiet)
     if options.graphs is not None:
         _refuse(
             options, ("nodes", "edges", "links", *_FOR_MOLECULES, *_NOT_FOR_GRAPHS), "cannot be combined with --graphs"
@@ -171,13 +188,14 @@ def read_own_data(
 
 
 def _molecules(
-    options: OwnDataOptions, path: str, settings: Sequence[str], root: Path | None, quiet: bool
+    options: OwnDataOptions, path: str, settings: Sequence[str], recipe: str, root: Path | None, quiet: bool
 ) -> "OwnData":
     if not options.target:
         raise InputError("--molecules: expected --target with the column to predict")
     from deepergcn.cli.progress import molecule_bar
     from deepergcn.training.own_data import own_molecules
 
+    descriptors = _descriptors(options.descriptors, settings, recipe)
     with nullcontext() if quiet else molecule_bar() as progress:
         return own_molecules(
             path,
@@ -185,6 +203,8 @@ def _molecules(
             smiles_column=options.smiles_column,
             id_column=options.id_column,
             fragments=_fragments(options.fragments),
+            descriptors=descriptors,
+            blend=_blend(options.blend, settings, recipe, bool(descriptors)),
             strict=options.strict,
             choices=_choices(options, settings),
             root=root,
@@ -279,6 +299,7 @@ def _choices(options: OwnDataOptions, settings: Sequence[str], task_reason: str 
         split=options.split,
         fractions=_fractions(options.split_fractions),
         seed=options.split_seed,
+        folds=options.folds,
         delimiter=options.delimiter,
         options=further,
         **({} if task_reason is None else {"kind_reason": task_reason}),
@@ -298,6 +319,33 @@ def _fragments(text: Text) -> "Fragments":
     if text not in (None, "all", "largest"):
         raise InputError(f"--fragments is {text!r}; expected all or largest")
     return "largest" if text == "largest" else "all"
+
+
+def _descriptors(said: Texts, settings: Sequence[str], recipe: str) -> tuple[str, ...]:
+    """The descriptors that are said, else those of the recipe."""
+    if said is not None:
+        names = _listed(said)
+        return () if names == ("none",) else names
+    from deepergcn.recipes.load import load_recipe
+
+    return load_recipe(recipe, _about(settings, "data.descriptors")).data.descriptors
+
+
+def _blend(said: Text, settings: Sequence[str], recipe: str, described: bool) -> bool:
+    """Whether a forest is blended: as it is said, else by the recipe where molecules have descriptors."""
+    if said not in (None, "forest", "none"):
+        raise InputError(f"--blend is {said!r}; expected forest or none")
+    if said is not None:
+        return said == "forest"
+    from deepergcn.recipes.load import load_recipe
+
+    return described and load_recipe(recipe, _about(settings, "blend")).blend is not None
+
+
+def _about(settings: Sequence[str], key: str) -> list[str]:
+    """The settings of this key, and of the keys below it."""
+    names = [setting.partition("=")[0].strip() for setting in settings]
+    return [one for one, name in zip(settings, names, strict=True) if name == key or name.startswith(f"{key}.")]
 
 
 def _listed(texts: Texts) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from deepergcn.data.descriptors import check_descriptors
 from deepergcn.data.links.checks import check_link_parts, check_pairs
 from deepergcn.data.symmetric import symmetric_adjacency
 from deepergcn.data.task import Metric, Task
@@ -55,6 +56,8 @@ class Dataset:
             none. The part train has links only; training draws pairs that are none. The edges are what messages
             pass over.
         node_ids: the user's own name for every node, where the task labels pairs of nodes; or empty.
+        fingerprints: uint8 [G, counts], counts about every graph, such as the fingerprints of molecules.
+        descriptors: float32 [G, numbers], numbers about every graph, NaN where unknown.
         provenance: how a user's own file was read, to read another in the same way; None for other datasets.
     """
 
@@ -76,6 +79,8 @@ class Dataset:
     ids: tuple[str, ...] = ()
     pairs: Tensor | None = None
     node_ids: tuple[str, ...] = ()
+    fingerprints: Tensor | None = None
+    descriptors: Tensor | None = None
     provenance: "AnyProvenance | None" = None
 
     def __post_init__(self) -> None:
@@ -94,6 +99,7 @@ class Dataset:
                 found = f"{extra.dtype} {list(extra.shape)}"
                 _fail(f"node_extra {name!r}", found, f"int64 or float32 [{self.num_nodes}]")
         check_pairs(self)
+        check_descriptors(self)
         self._check_labels()
         self._check_split()
         check_link_parts(self)

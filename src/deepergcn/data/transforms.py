@@ -16,6 +16,8 @@ from deepergcn.errors import InputError
 
 Reduce = Literal["sum", "mean", "max"]
 
+_WALKS = 256  # nodes whose walks are followed together
+
 
 def apply_transforms(dataset: Dataset, transforms: Iterable[str | Mapping[str, Any]]) -> Dataset:
     """Apply transforms one after another.
@@ -154,13 +156,49 @@ def undirected(dataset: Dataset) -> Dataset:
     return _with_edges(dataset, torch.stack((source, target)) - dataset.node_ptr[graph_of], graph_of, edge_attr)
 
 
+def random_walk(dataset: Dataset, steps: int = 16) -> Dataset:
+    """Append the probabilities that a random walk from a node is back at it after 1, 2, ..., ``steps`` steps.
+
+    A step goes along any out-edge of a node with the same probability, and ends the walk where there is none (Dwivedi
+    et al., Graph Neural Networks with Learnable Structural and Positional Representations, 2022).
+    """
+    if type(steps) is not int or not 1 <= steps <= 1000:
+        raise InputError(f"random-walk: steps is {steps!r}; expected an integer from 1 to 1000")
+    check_memory(4 * steps * dataset.num_nodes, f"random-walk: {steps} probabilities of {dataset.num_nodes} nodes")
+    made = torch.empty(dataset.num_nodes, steps)
+    for graph in range(len(dataset)):
+        first, last = dataset.node_ptr[graph : graph + 2].tolist()
+        stored = dataset.edge_index[:, int(dataset.edge_ptr[graph]) : int(dataset.edge_ptr[graph + 1])]
+        edges = directed(stored, None, symmetric=dataset.symmetric)[0].long()
+        made[first:last] = _returns(edges, last - first, steps)
+    return _append(dataset, "random-walk", made)
+
+
 TRANSFORMS: dict[str, Callable[..., Dataset]] = {
     "node-features-from-edges": node_features_from_edges,
     "one-hot-species": one_hot_species,
+    "random-walk": random_walk,
     "self-loops": self_loops,
     "undirected": undirected,
 }
 """Every transform by name."""
+
+
+def _returns(edges: Tensor, nodes: int, steps: int) -> Tensor:
+    """float32 [nodes, steps]: the probabilities that walks in one graph are back where they began."""
+    degree = torch.bincount(edges[0], minlength=nodes)
+    shares = 1.0 / degree[edges[0]].double()
+    step = torch.sparse_coo_tensor(edges, shares, (nodes, nodes), check_invariants=True).coalesce()
+    made = torch.empty(nodes, steps)
+    for start in range(0, nodes, _WALKS):
+        rows = torch.arange(start, min(start + _WALKS, nodes))
+        walks = torch.arange(len(rows))
+        ends = torch.zeros(nodes, len(rows), dtype=torch.float64)
+        ends[rows, walks] = 1.0
+        for number in range(steps):
+            ends = torch.sparse.mm(step, ends)  # from every node, the probability to be at each of the rows by now
+            made[rows, number] = ends[rows, walks].float()
+    return made
 
 
 def _append(dataset: Dataset, name: str, features: Tensor) -> Dataset:

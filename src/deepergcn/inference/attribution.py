@@ -28,13 +28,16 @@ class Attribution:
     Attributes:
         nodes: [nodes], the contribution of every node.
         edges: [edges], the contribution of every edge, in the order of ``edge_index``.
+        descriptors: [items], the contribution of all descriptors of the graph; 0 where there are none.
         output: [items], the output.
-        baseline: [items], the output without features and messages.
+        baseline: [items], the output without features, messages and counts, where all numbers about the graph
+            have their mean.
         residual: [items], what contributions miss of ``output - baseline``.
     """
 
     nodes: Tensor
     edges: Tensor
+    descriptors: Tensor
     output: Tensor
     baseline: Tensor
     residual: Tensor
@@ -47,9 +50,10 @@ def attribute(network: GraphNetwork, batch: Data, output: Tensor, item: int | No
     :math:`h_v` and edge e, whose messages carry the factor :math:`w_e`, contribute
 
     .. math:: c_v = \int_0^1 h_v \cdot \frac{\partial f}{\partial h_v}(t)\, dt, \qquad
-              c_e = \int_0^1 \frac{\partial f}{\partial w_e}(t)\, dt
+              c_e = \int_0^1 \frac{\partial f}{\partial w_e}(t)\, dt.
 
-    so that all contributions to an output add up to f(1) - f(0) (completeness). The integral is taken by the
+    The scaled descriptors of a graph, where there are some, are multiplied by t too, and contribute as an embedding
+    does, so that all contributions to an output add up to f(1) - f(0) (completeness). The integral is taken by the
     Gauss-Legendre rule, with twice the points until 1 % of the difference is missed at the most, or 256 points are.
 
     Args:
@@ -65,56 +69,67 @@ def attribute(network: GraphNetwork, batch: Data, output: Tensor, item: int | No
     training = network.training
     network.eval()
     try:
-        with torch.no_grad(), _watched(network.node_encoder) as seen:
+        scale = nn.Identity() if network.descriptors is None else network.descriptors.scale
+        with torch.no_grad(), _watched(network.node_encoder) as seen, _watched(scale) as scaled:
             end = _chosen(network(batch), output, item)
-        path = _Path(network, batch, seen[0].detach(), output, item)
+        values = scaled[0] if scaled else end.new_zeros(len(end), 0)
+        path = _Path(network, batch, seen[0].detach(), values.detach(), output, item)
         with torch.no_grad():
             start = path.value(0.0)[0]
         alone = item is not None or "batch" not in batch
         owner = torch.zeros(len(path.h), dtype=torch.int64) if alone else batch.batch
         for points in _POINTS:
-            nodes, edges = _integrate(path, points)
+            nodes, edges, descriptors = _integrate(path, points)
             total = end.new_zeros(len(end)).index_add_(0, owner, nodes)
             total.index_add_(0, owner[batch.edge_index[1]], edges)
-            residual = end - start - total
+            residual = end - start - total - descriptors
             if bool((residual.abs() <= _SHARE * (end - start).abs() + 1e-6 * end.abs()).all()):
                 break
     finally:
         network.train(training)
-    return Attribution(nodes, edges, end, start, residual)
+    return Attribution(nodes, edges, descriptors, end, start, residual)
 
 
 class _Path:
     """The straight way from nothing to the whole input."""
 
-    def __init__(self, network: GraphNetwork, batch: Data, h: Tensor, output: Tensor, item: int | None) -> None:
+    def __init__(
+        self, network: GraphNetwork, batch: Data, h: Tensor, descriptors: Tensor, output: Tensor, item: int | None
+    ) -> None:
         self.network, self.batch, self.h, self.output, self.item = network, batch, h, output, item
+        self.descriptors = descriptors
 
-    def value(self, t: float) -> tuple[Tensor, Tensor, nn.Parameter]:
-        """The outputs at ``t``, with the scaled embeddings and the factors of the messages that they came from."""
+    def value(self, t: float) -> tuple[Tensor, tuple[Tensor, nn.Parameter, Tensor]]:
+        """The outputs at ``t``, with the embeddings, the factors of messages and the descriptors they came from."""
         assert self.network.node_encoder is not None
-        scaled = (t * self.h).requires_grad_()
+        scaled, descriptors = (t * self.h).requires_grad_(), (t * self.descriptors).requires_grad_()
         factors = nn.Parameter(torch.full((self.batch.edge_index.shape[1],), t, dtype=self.h.dtype))
         set_masks(self.network, factors, self.batch.edge_index, apply_sigmoid=False)
-        handle = self.network.node_encoder.register_forward_hook(lambda *call: scaled)
+        handles = [self.network.node_encoder.register_forward_hook(lambda *call: scaled)]
+        if self.network.descriptors is not None:
+            handles.append(self.network.descriptors.scale.register_forward_hook(lambda *call: descriptors))
         try:
-            return _chosen(self.network(self.batch), self.output, self.item), scaled, factors
+            return _chosen(self.network(self.batch), self.output, self.item), (scaled, factors, descriptors)
         finally:
-            handle.remove()
+            for handle in handles:
+                handle.remove()
             clear_masks(self.network)
 
 
-def _integrate(path: _Path, points: int) -> tuple[Tensor, Tensor]:
+def _integrate(path: _Path, points: int) -> tuple[Tensor, Tensor, Tensor]:
     places, weights = np.polynomial.legendre.leggauss(points)
     nodes, edges = path.h.new_zeros(len(path.h)), path.h.new_zeros(path.batch.edge_index.shape[1])
+    descriptors = path.h.new_zeros(len(path.output))
     for place, weight in zip((places + 1) / 2, weights / 2, strict=True):
-        value, scaled, factors = path.value(float(place))
-        of_nodes, of_edges = torch.autograd.grad(value.sum(), (scaled, factors), allow_unused=True)
+        value, at = path.value(float(place))
+        of_nodes, of_edges, of_descriptors = torch.autograd.grad(value.sum(), at, allow_unused=True)
         if of_nodes is not None:
             nodes += float(weight) * (of_nodes * path.h).sum(1)
         if of_edges is not None:
             edges += float(weight) * of_edges
-    return nodes, edges
+        if of_descriptors is not None:
+            descriptors += float(weight) * (of_descriptors * path.descriptors).sum(1)
+    return nodes, edges, descriptors
 
 
 def _chosen(outputs: Tensor, number: Tensor, item: int | None) -> Tensor:

@@ -1,4 +1,4 @@
-"""Several seeds of one recipe as one predictor: the mean of their predictions, and how far they differ."""
+"""Several seeds or folds of one recipe as one predictor: the mean of their predictions, and how far they differ."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,12 +11,13 @@ from deepergcn.errors import InputError
 from deepergcn.inference.inputs import Input
 from deepergcn.inference.predictions import Predictions
 from deepergcn.inference.predictor import Predictor
-from deepergcn.runs.folders import seed_folders
+from deepergcn.recipes.schema import Recipe
+from deepergcn.runs.folders import member_folders, seed_folders
 from deepergcn.runs.model.network import AnyNetwork
 
 
 class Ensemble(Predictor):
-    """The networks of a folder of seeds, as ``deepergcn train --runs N`` leaves it.
+    """The networks of a folder of seeds or folds, as ``deepergcn train --runs N`` or ``--folds K`` leaves it.
 
     Only :meth:`predict` takes all of them together; what belongs to a single network is an error that names one.
 
@@ -27,11 +28,11 @@ class Ensemble(Predictor):
 
     def __init__(self, folder: Path, members: Sequence[Predictor]) -> None:
         if len(members) < 2:
-            raise InputError(f"{folder}: has {len(members)} trained seeds; expected at least 2 to average")
+            raise InputError(f"{folder}: has {len(members)} trained {_what(folder)}; expected at least 2 to average")
         first = members[0]
         for member in members[1:]:
-            if member.recipe != first.recipe or member.info.digest != first.info.digest:
-                raise InputError(f"{folder}: holds seeds of different recipes or data; expected one of them")
+            if _without_fold(member.recipe) != _without_fold(first.recipe) or member.info.digest != first.info.digest:
+                raise InputError(f"{folder}: holds {_what(folder)} of different recipes or data; expected one of them")
         self.folder, self.members = folder, tuple(members)
         self.recipe, self.info, self.task, self.epoch = first.recipe, first.info, first.task, first.epoch
 
@@ -45,7 +46,9 @@ class Ensemble(Predictor):
         quiet = options | {"skipped_file": None, "progress": None}
         found += [member.predict(data, *arguments, **quiet) for member in others]
         values = np.stack([one.values for one in found])
-        return replace(found[0], values=values.mean(0), deviations=values.std(0, ddof=1))
+        parts = dict.fromkeys(one.made_of for one in found)
+        made_of = next(iter(parts)) if len(parts) == 1 else f"means of {len(found)} blends of network and forest"
+        return replace(found[0], values=values.mean(0), deviations=values.std(0, ddof=1), made_of=made_of)
 
     @property
     def network(self) -> AnyNetwork:  # type: ignore[override]
@@ -67,8 +70,18 @@ class Ensemble(Predictor):
         self._refuse()
 
     def _refuse(self) -> NoReturn:
-        one = next(iter(seed_folders(self.folder).values()))
+        one = next(iter(member_folders(self.folder).values()))
         raise InputError(
-            f"{self.folder}: holds several seeds, which predict alone takes together; "
+            f"{self.folder}: holds several {_what(self.folder)}, which predict alone takes together; "
             f"expected one of them, such as {one}"
         )
+
+
+def _what(folder: Path) -> str:
+    return "seeds" if seed_folders(folder) else "folds"
+
+
+def _without_fold(recipe: Recipe) -> Recipe:
+    """The recipe without the number of its fold, in which alone those of a cross-validation differ."""
+    options = {name: value for name, value in recipe.data.options.items() if name != "fold"}
+    return recipe.model_copy(update={"data": recipe.data.model_copy(update={"options": options})})

@@ -40,6 +40,7 @@ class Explanation:
         residual: what they miss of it.
         nodes: the contribution of every node by its name: an atom's number from 0, or a node's id.
         edges: the contribution of every edge, both directions together, by the names of its ends.
+        descriptors: the contribution of all descriptors of the molecule; None where the network takes none.
         nearest: the ids of the nearest training items by embedding with their distances; empty where unknown.
         outside: whether the row lies outside the training domain; None where that is unknown.
         smiles: the molecule, where it is one.
@@ -52,6 +53,7 @@ class Explanation:
     residual: float
     nodes: tuple[tuple[str, float], ...]
     edges: tuple[tuple[str, str, float], ...]
+    descriptors: float | None = None
     nearest: tuple[tuple[str, float], ...] = ()
     outside: bool | None = None
     smiles: str | None = None
@@ -84,6 +86,8 @@ def explain(
     network = model.network
     if not isinstance(network, GraphNetwork):
         raise InputError("a network for typed tables cannot be explained; expected one for molecules or plain tables")
+    if model.blend is not None:
+        _log.warning("the network alone is explained; predictions are %s", model.blend.described())
     rows = model.rows(data, edges, smiles_column=smiles_column, id_column=id_column)
     dataset = rows.dataset
     positions = {rows.ids[row]: number for number, row in reversed(list(enumerate(rows.positions.tolist())))}
@@ -117,6 +121,7 @@ def explain(
                 residual=one.residual,
                 nodes=one.nodes,
                 edges=one.edges,
+                descriptors=None if network.descriptors is None else one.descriptors,
                 nearest=nearest,
                 outside=outside,
                 smiles=smiles[int(rows.positions[item])] if smiles else None,
@@ -126,12 +131,17 @@ def explain(
 
 
 def write_contributions(path: Path, explanations: Sequence[Explanation]) -> None:
-    """Write all contributions as CSV: id, output, part (node, edge, baseline or missing), node, other, contribution."""
+    """Write all contributions as CSV: id, output, part, node, other, contribution.
+
+    A part is a node, an edge, the baseline, all descriptors, or what is missing of the sum.
+    """
     rows: list[list[object]] = []
     for one in explanations:
         rows.append([one.id, one.output, "baseline", "", "", one.baseline])
         rows += [[one.id, one.output, "node", name, "", value] for name, value in one.nodes]
         rows += [[one.id, one.output, "edge", name, other, value] for name, other, value in one.edges]
+        if one.descriptors is not None:
+            rows.append([one.id, one.output, "descriptors", "", "", one.descriptors])
         rows.append([one.id, one.output, "missing", "", "", one.residual])
     header = ["id", "output", "part", "node", "other", "contribution"]
     write_text(path, csv_text([header, *rows]))
@@ -147,6 +157,7 @@ def write_page(path: Path, explanations: Sequence[Explanation], title: str) -> N
             residual=one.residual,
             nodes=one.nodes,
             edges=one.edges,
+            descriptors=one.descriptors,
             nearest=one.nearest,
             outside=one.outside,
             smiles=one.smiles,
@@ -163,6 +174,7 @@ class _Contributions:
     residual: float
     nodes: tuple[tuple[str, float], ...]
     edges: tuple[tuple[str, str, float], ...]
+    descriptors: float
 
 
 def _chosen(positions: dict[str, int], items: Sequence[str], most: int) -> list[int]:
@@ -221,6 +233,7 @@ def _of(result: Attribution, place: int, batch: GraphBatch, mine: Tensor, names:
         residual=float(result.residual[place]),
         nodes=tuple((names[node], float(result.nodes[node])) for node in mine.nonzero()[:, 0].tolist()),
         edges=tuple((names[u], names[v], value) for (u, v), value in edges.items()),
+        descriptors=float(result.descriptors[place]),
     )
 
 

@@ -8,6 +8,7 @@ probabilities, or the numbers of a regression. It is made of the plain definitio
     edge_attr    [edges, features]          where the network takes edge features
     ptr          [graphs + 1], int64        where each graph's nodes begin, for a network that predicts graphs
     edge_label_index  [2, pairs], int64     the pairs of nodes, for a network that predicts links
+    descriptors  [graphs, descriptors]      where the network takes them: counts, then numbers, as RDKit gives them
 """
 
 import io
@@ -47,6 +48,10 @@ def export(model: Predictor, path: str | Path, form: Format) -> tuple[str, ...]:
         raise InputError("format onnx needs the packages onnx and onnxscript: pip install 'deepergcn[export]'")
     if model.info.inputs.typed is not None:
         raise InputError("a network for typed tables cannot be exported; deepergcn predict runs it")
+    if model.blend is not None:
+        raise InputError(
+            "a blend of network and forest cannot be exported; expected a run that was trained with --blend none"
+        )
     inputs = example(model)
     sizes = tuple({1 if name.endswith("index") else 0: torch.export.Dim.DYNAMIC} for name in inputs)
     program, tensors = _Program(model, tuple(inputs)).eval(), tuple(inputs.values())
@@ -77,6 +82,8 @@ def example(model: Predictor) -> dict[str, Tensor]:
         inputs["ptr"] = torch.linspace(0, _NODES, _GRAPHS + 1).long()
     if described.task.level == "link":
         inputs["edge_label_index"] = torch.randint(_NODES, (2, _PAIRS), generator=generator)
+    if descriptors := (described.fingerprints or 0) + (described.descriptors or 0):
+        inputs["descriptors"] = torch.rand(_GRAPHS, descriptors, generator=generator)
     return inputs
 
 
@@ -96,7 +103,13 @@ class _Program(nn.Module):
             nodes = torch.arange(x.shape[0], device=x.device)
             batch, graphs = (nodes[:, None] >= ptr[None, 1:-1]).sum(1), ptr.shape[0] - 1
         out = self.network(
-            x, inputs["edge_index"], inputs.get("edge_attr"), batch, graphs, inputs.get("edge_label_index")
+            x,
+            inputs["edge_index"],
+            inputs.get("edge_attr"),
+            batch,
+            graphs,
+            inputs.get("edge_label_index"),
+            inputs.get("descriptors"),
         )
         return to_probabilities(self.task, out, self.calibration)
 

@@ -13,6 +13,7 @@ from deepergcn.categories import ATOM_SIZES
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.endings import MOLECULE_NAMES, SDF_NAMES, SMI_NAMES
 from deepergcn.data.graphs.read import LABELS, read_graphs_to_predict
+from deepergcn.data.molecules.fragments import Fragments
 from deepergcn.data.molecules.read import read_molecules_to_predict
 from deepergcn.data.molecules.rows import MoleculeRows, check_molecule_file, open_rows
 from deepergcn.data.molecules.skipped import Skipped
@@ -162,12 +163,12 @@ def _molecules(
     skipped_file: str | Path | None,
     progress: ProgressHook | None,
 ) -> Rows:
-    trained = info.provenance
     dataset = read_molecules_to_predict(
         rows,
         info.inputs.task.task(),
         label_names=info.label_names,
-        fragments=trained.fragments if isinstance(trained, MoleculeProvenance) else "all",
+        fragments=_fragments(info),
+        descriptors=recipe.data.descriptors,
         skipped_file=skipped_file,
         progress=progress,
         warn=False,
@@ -177,6 +178,12 @@ def _molecules(
     ids = tuple(name or "" for name in rows.names)
     smiles = tuple(text or "" for text in rows.texts) if rows.form == "smiles" else ()
     return Rows(_prepared(dataset, recipe), ids, torch.from_numpy(row_numbers) - 1, skipped, rows.table, smiles)
+
+
+def _fragments(info: RunInfo) -> Fragments:
+    """Which fragments of a molecule were kept in training."""
+    known = info.provenance
+    return known.fragments if isinstance(known, MoleculeProvenance) else "all"
 
 
 def _delimiter(info: RunInfo) -> str | None:
@@ -201,3 +208,8 @@ def _check_features(dataset: Dataset, info: RunInfo) -> None:
     ):
         if ours != theirs:
             raise InputError(f"{dataset.name}: has {what} features {ours}; the network was trained on {theirs}")
+    ours, theirs = ((one.fingerprints or 0, one.descriptors or 0) for one in (found, info.inputs))
+    if ours != theirs:
+        raise InputError(
+            f"{dataset.name}: has {sum(ours)} descriptors of every graph; the network was trained on {sum(theirs)}"
+        )

@@ -20,6 +20,7 @@ def find_outcomes(run: Path, part: str = "test") -> Outcomes:
     dataset = model.dataset()
     items = dataset.split[part]
     outputs = Evaluation(dataset, model.recipe, model.info.seed, [part]).outputs(model.network)[items]
+    outputs = model.blended(dataset, outputs, items)
     return Outcomes(
         task=model.task,
         names=model.info.label_names or tuple(map(str, range(model.task.outputs))),

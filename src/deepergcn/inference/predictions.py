@@ -48,6 +48,7 @@ class Predictions:
         calibration: How the probabilities were calibrated, where the loss was balanced.
         inputs: The columns of the input.
         deviations: [rows, outputs], the standard deviation between the members of an ensemble.
+        made_of: What they are blended from, for people; empty for a network alone.
     """
 
     task: Task
@@ -59,6 +60,7 @@ class Predictions:
     calibration: Calibration | None = None
     inputs: Columns | None = None
     deviations: Floats | None = None
+    made_of: str = ""
 
     def __len__(self) -> int:
         """The number of rows."""

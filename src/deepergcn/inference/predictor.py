@@ -29,7 +29,7 @@ from deepergcn.nn.networks.hetero import HeteroDeeperGCN
 from deepergcn.recipes.schema import Recipe, TypedTables
 from deepergcn.runs.dataset import load_data
 from deepergcn.runs.environment import environment, warn_of_changes
-from deepergcn.runs.folders import seed_folders
+from deepergcn.runs.folders import member_folders
 from deepergcn.runs.model.model_file import TrainedModel, load_model
 from deepergcn.runs.model.network import AnyNetwork, Rescale
 from deepergcn.runs.model.outputs import output_names, two_classes
@@ -47,7 +47,7 @@ _BATCH_SIZE = 256  # graphs at a time, at least: what is seen together changes n
 def load(run: str | Path) -> "Predictor":
     """The trained network of a run directory, of a folder with ``model.safetensors``, or of that file alone.
 
-    The folder of several seeds is an ensemble, whose predictions are means with the deviation between the seeds.
+    The folder of several seeds or folds is an ensemble, whose predictions are means with the deviation between them.
 
     Example::
 
@@ -55,11 +55,11 @@ def load(run: str | Path) -> "Predictor":
         model.predict(["CCO", "c1ccccc1"]).columns()
     """
     path = Path(run)
-    if path.is_dir() and (seeds := seed_folders(path)):
+    if path.is_dir() and (members := member_folders(path)):
         from deepergcn.inference.ensemble import Ensemble  # here, since it is a Predictor itself
 
-        trained_seeds = [folder for folder in seeds.values() if (folder / "model.safetensors").is_file()]
-        return Ensemble(path, [load(folder) for folder in trained_seeds])
+        begun = [folder for folder in members.values() if (folder / "model.safetensors").is_file()]
+        return Ensemble(path, [load(folder) for folder in begun])
     return Predictor(*load_trained(path))
 
 
@@ -94,6 +94,7 @@ class Predictor:
         info: What else its run was made of.
         task: What it predicts.
         calibration: How its outputs become probabilities, where its loss was balanced.
+        blend: The forest that predicts with it, where there is one.
         own_run: Whether it stands in the run directory of the same data, so that :meth:`evaluate` may read what its
             recipe names. A model file alone may come from anyone, and reads nothing that its user has not named.
     """
@@ -104,6 +105,7 @@ class Predictor:
         self.info = trained.info
         self.epoch = trained.epoch
         self.calibration = trained.calibration
+        self.blend = trained.blend
         self.own_run = own_run
         self.task = trained.info.inputs.task.task()
 
@@ -138,7 +140,7 @@ class Predictor:
             data, edges = _untyped(data, edges)
             return predict_pairs(self, data, nodes, edges)
         rows = self._rows(data, edges, smiles_column, id_column, delimiter, unseen, skipped_file, progress)
-        values = probabilities(self.task, self._run(rows.dataset, self.network), self.calibration)
+        values = probabilities(self.task, self.outputs(rows.dataset), self.calibration)
         return Predictions(
             self.task,
             output_names(self.info),
@@ -148,6 +150,7 @@ class Predictor:
             rows.skipped,
             self.calibration,
             rows.table,
+            made_of="" if self.blend is None else self.blend.described(),
         )
 
     def embed(
@@ -187,7 +190,14 @@ class Predictor:
 
     def outputs(self, dataset: Dataset) -> Tensor:
         """The outputs [items, outputs] for the items of a dataset, before probabilities are taken."""
-        return self._run(dataset, self.network)
+        return self.blended(dataset, self._run(dataset, self.network), torch.arange(dataset.num_items))
+
+    def blended(self, dataset: Dataset, outputs: Tensor, items: Tensor) -> Tensor:
+        """The outputs of the network for these items [items, outputs], mixed with those of the forest if there is one.
+
+        They stay on the scale of the network's.
+        """
+        return outputs if self.blend is None else self.blend(self.task, outputs, dataset, items, self.calibration)
 
     def embeddings(self, dataset: Dataset) -> Tensor:
         """The features [items, channels] before the head for the items of a dataset."""
@@ -229,6 +239,8 @@ class Predictor:
         dataset = self.dataset(data, edges, nodes)
         evaluation = Evaluation(dataset, self.recipe, self.info.seed, parts)
         outputs = evaluation.outputs(self.network)
+        seen = torch.cat([evaluation.items(part) for part in parts]) if parts else torch.empty(0, dtype=torch.int64)
+        outputs[seen] = self.blended(dataset, outputs[seen], seen)
         return {part: self._scores(metrics, outputs, dataset.y, evaluation.items(part)) for part in parts}
 
     def evaluate_file(
@@ -259,7 +271,7 @@ class Predictor:
         labelled = torch.from_numpy(labelled_items(y))
         if not len(labelled):
             raise InputError(f"{rows.table.path}: no row has a label in {', '.join(map(repr, schema.columns))}")
-        return len(labelled), self._scores(metrics, self._run(rows.dataset, self.network), y, labelled)
+        return len(labelled), self._scores(metrics, self.outputs(rows.dataset), y, labelled)
 
     def is_trained_on(self, data: str | Path, edges: str | Path | None = None) -> bool:
         """Whether this is the file, or these are the tables, that the network was trained on."""

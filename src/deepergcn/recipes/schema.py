@@ -97,12 +97,16 @@ class Inputs(Section):
         edges: the same of the edge features; None where there are none.
         task: what is predicted.
         typed: the types of a graph that has some; ``nodes`` is then the width of the type that is predicted.
+        fingerprints: the number of counts about every graph; None where there are none.
+        descriptors: the number of other numbers about every graph; None where there are none.
     """
 
     nodes: Width
     edges: Width | None = None
     task: TaskInputs
     typed: TypedInputs | None = None
+    fingerprints: Size | None = None
+    descriptors: Size | None = None
 
 
 class TypedTables(Section):
@@ -127,6 +131,9 @@ class DataSection(Section):
         edges: the table of edges, where ``source`` is a table of nodes or of links.
         tables: tables of several types; ``source`` is then one of those of nodes.
         options: further options of the dataset's reader.
+        descriptors: numbers about every molecule that are joined to what the network makes of its graph: ``morgan``
+            (counts of circular substructures), ``maccs`` (keys), ``rdkit`` (RDKit's list of numbers), or columns of the
+            file that hold numbers.
         transforms: transforms of the graph and its features, in order: names, or mappings with a name and options.
         inputs: the features and the task after the transforms, to count parameters without the data.
     """
@@ -137,6 +144,7 @@ class DataSection(Section):
     edges: str | None = None
     tables: TypedTables | None = None
     options: dict[str, Any] = Field(default_factory=dict)
+    descriptors: tuple[str, ...] = ()
     transforms: tuple[str | dict[str, Any], ...] = ()
     inputs: Inputs | None = None
 
@@ -183,7 +191,7 @@ class NetworkSection(Section):
 def _option_keys() -> dict[str, Any]:
     """The other options of the networks, by name, each with its type; they are declared in ``nn`` alone."""
     hints = get_type_hints(DeeperGCNOptions)
-    kept = hints.keys() - NetworkSection.model_fields.keys() - {"level", "layer_edge_encoder"}
+    kept = hints.keys() - NetworkSection.model_fields.keys() - {"level", "layer_edge_encoder", "descriptors"}
     bounds = {"mlp_layers": Factor, "expansion": Factor}
     kinds = {name: bounds.get(name, Layers) if hints[name] is int else hints[name] for name in hints if name in kept}
     return {name: (kind | None, None) for name, kind in kinds.items()}
@@ -318,6 +326,20 @@ class EvaluationSection(Section):
     scaled: bool = False
 
 
+class BlendSection(Section):
+    """A second model whose predictions are averaged with the network's; its weight is chosen on the validation part.
+
+    Attributes:
+        model: ``forest``, a random forest on the descriptors of ``data.descriptors``, by scikit-learn.
+        trees: the number of its trees.
+        min_leaf: the least number of train molecules in a leaf.
+    """
+
+    model: Literal["forest"] = "forest"
+    trees: Annotated[int, Field(ge=1, le=100_000)] = 500
+    min_leaf: Count = 2
+
+
 class Published(Section):
     """What the paper reports: mean and standard deviation, where known, of the test score, and trainable parameters."""
 
@@ -338,4 +360,5 @@ class Recipe(Section):
     links: LinksSection | None = None
     training: TrainingSection
     evaluation: EvaluationSection = EvaluationSection()
+    blend: BlendSection | None = None
     published: Published | None = None

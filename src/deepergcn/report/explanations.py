@@ -23,6 +23,7 @@ class ExplainedItem:
         value, baseline, residual: the output, that without features and messages, and what contributions miss.
         nodes: contributions of nodes by name; an atom's name is its number.
         edges: contributions of edges by the names of their ends.
+        descriptors: the contribution of all descriptors; None where there are none.
         nearest: the nearest training examples with their distances.
         outside: whether the row lies outside the training domain; None where that is unknown.
         smiles: the molecule, where it is one.
@@ -34,6 +35,7 @@ class ExplainedItem:
     residual: float
     nodes: Sequence[tuple[str, float]]
     edges: Sequence[tuple[str, str, float]]
+    descriptors: float | None
     nearest: Sequence[tuple[str, float]]
     outside: bool | None
     smiles: str | None
@@ -65,6 +67,7 @@ class ExplainedItem:
         node, edge = ("atom", "bond") if self.smiles is not None else ("node", "edge")
         everything = [(f"{node} {name}", value) for name, value in self.nodes]
         everything += [(f"{edge} {u}-{v}", value) for u, v, value in self.edges]
+        everything += [] if self.descriptors is None else [("all descriptors", self.descriptors)]
         return sorted(everything, key=lambda pair: -abs(pair[1]))[:_LARGEST]
 
 

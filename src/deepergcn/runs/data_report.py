@@ -91,6 +91,8 @@ class DataReport(_Report):
         graph, molecules: what was found besides, of the one kind of data or the other.
         fragments: which fragments of molecules are kept.
         notes: what else was found, a line each.
+        descriptors: the numbers about whole molecules that are joined to what the network makes of their graphs.
+        blend: what is averaged with the network, on these descriptors.
     """
 
     files: tuple[str, ...]
@@ -109,6 +111,8 @@ class DataReport(_Report):
     molecules: MoleculeCounts | None = None
     fragments: str = "all"
     notes: tuple[str, ...] = ()
+    descriptors: tuple[str, ...] = ()
+    blend: str | None = None
 
     def lines(self) -> list[tuple[str, str]]:
         """The report as a few lines for people: a topic and a text each."""
@@ -125,6 +129,12 @@ class DataReport(_Report):
             lines.append(("graph", _graph(self.graph)))
         if self.molecules is not None and (found := _molecules(self.molecules, self.fragments)):
             lines.append(("molecules", found))
+        if self.descriptors:
+            lines.append(("beside", f"{', '.join(self.descriptors)} of each molecule; --descriptors says others"))
+        if self.blend is not None:
+            lines.append(
+                ("blend", f"a {self.blend} on these; its weight is chosen by validation; --blend none leaves it")
+            )
         return [*lines, *(("graph", note) for note in self.notes)]
 
     def _data(self) -> str:

@@ -72,17 +72,16 @@ def _absolute(path: str) -> str:
 
 
 def _same_files(one: DataSection, other: DataSection) -> bool:
-    names = ("source", "reader", "nodes", "edges", "tables", "options")
+    names = ("source", "reader", "nodes", "edges", "tables", "options", "descriptors")
     return all(getattr(one, name) == getattr(other, name) for name in names)
 
 
 def _read(section: DataSection) -> Dataset:
+    options = section.options if not section.descriptors else section.options | {"descriptors": section.descriptors}
     if section.tables is not None:
-        return load_described_types(section.tables.nodes, section.tables.edges, section.options)
+        return load_described_types(section.tables.nodes, section.tables.edges, options)
     if section.source not in SOURCES and not expand(section.source).exists():
         raise InputError(
             f"{section.source}: is neither the name of a dataset ({', '.join(SOURCES)}) nor a file or folder"
         )
-    return load_described(
-        section.source, section.edges, section.options, nodes=section.nodes, links=section.reader == "links"
-    )
+    return load_described(section.source, section.edges, options, nodes=section.nodes, links=section.reader == "links")

@@ -1,15 +1,24 @@
 """Find and name run directories: by default ``runs/solubility``, ``runs/solubility-2``, ...
 
-The runs of several seeds share a folder, as ``seed-0``, ``seed-1``, ...
+The runs of several seeds share a folder, as ``seed-0``, ``seed-1``, ..., and those of several folds as ``fold-0``, ...
 """
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from deepergcn.errors import InputError
 from deepergcn.recipes.load import load_recipe
 
 ROOT = Path("runs")
+
+DEFAULT = "solubility"
+"""The recipe that is trained where none is named."""
+
+
+def run_folder(recipe: str | Path | None, settings: Sequence[str], out: str | Path | None) -> Path:
+    """The directory of a new run of this recipe: ``out``, else the first unused one."""
+    return next_folder(load_recipe(recipe or DEFAULT, settings).name) if out is None else Path(out)
 
 
 def next_folder(name: str) -> Path:
@@ -21,7 +30,7 @@ def next_folder(name: str) -> Path:
 def resumed_folder(recipe: str | Path | None, out: str | Path | None) -> Path:
     """The directory to resume: ``out``, else the newest run of this recipe, else the newest of all.
 
-    It holds one run or the runs of several seeds, see :func:`seed_folders`.
+    It holds one run or the runs of several seeds or folds, see :func:`member_folders`.
     """
     if out is not None:
         folder = Path(out)
@@ -32,7 +41,11 @@ def resumed_folder(recipe: str | Path | None, out: str | Path | None) -> Path:
     if name is not None:
         found = [folder for _, folder in _folders(name) if _holds_runs(folder)]
     else:
-        started = {file: file.stat().st_mtime for form in ("*", "*/seed-*") for file in ROOT.glob(f"{form}/run.json")}
+        started = {
+            file: file.stat().st_mtime
+            for form in ("*", "*/seed-*", "*/fold-*")
+            for file in ROOT.glob(f"{form}/run.json")
+        }
         newest = sorted(started, key=lambda file: started[file])
         found = [ROOT / file.relative_to(ROOT).parts[0] for file in newest]
     if not found:
@@ -47,12 +60,31 @@ def seed_folder(folder: Path, seed: int) -> Path:
 
 def seed_folders(folder: Path) -> dict[int, Path]:
     """The run directories of the seeds in this folder, by seed; empty if it holds a single run."""
-    found = {file.parent.name.removeprefix("seed-"): file.parent for file in folder.glob("seed-*/run.json")}
-    return {int(seed): found[seed] for seed in sorted(found, key=lambda text: (len(text), text)) if seed.isdecimal()}
+    return _numbered(folder, "seed-")
+
+
+def fold_folder(folder: Path, fold: int) -> Path:
+    """The run directory of a fold."""
+    return folder / f"fold-{fold}"
+
+
+def fold_folders(folder: Path) -> dict[int, Path]:
+    """The run directories of the folds in this folder, by number; empty if it holds none."""
+    return _numbered(folder, "fold-")
+
+
+def member_folders(folder: Path) -> dict[int, Path]:
+    """The run directories of the seeds or of the folds in this folder; empty if it holds a single run."""
+    return seed_folders(folder) or fold_folders(folder)
+
+
+def _numbered(folder: Path, prefix: str) -> dict[int, Path]:
+    found = {file.parent.name.removeprefix(prefix): file.parent for file in folder.glob(f"{prefix}*/run.json")}
+    return {int(text): found[text] for text in sorted(found, key=lambda text: (len(text), text)) if text.isdecimal()}
 
 
 def _holds_runs(folder: Path) -> bool:
-    return (folder / "run.json").is_file() or bool(seed_folders(folder))
+    return (folder / "run.json").is_file() or bool(member_folders(folder))
 
 
 def _folders(name: str) -> list[tuple[int, Path]]:

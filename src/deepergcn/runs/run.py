@@ -117,8 +117,33 @@ class RunInfo(_Json):
     provenance: OptionalProvenance = Field(validation_alias=AliasChoices("provenance", "source"))
 
 
+class BlendSummary(_Json):
+    """The weight of a forest in the predictions of a run, and what the network and the forest score alone."""
+
+    weight: float
+    trees: int
+    network_valid: float | None
+    network_test: float | None
+    forest_valid: float | None
+    forest_test: float | None
+
+    def line(self, metric: str) -> str:
+        """It in a few words."""
+        alone = [
+            f"{name} alone {metric} {', '.join(f'{part} {score:.4f}' for part, score in parts if score is not None)}"
+            for name, parts in (
+                ("network", (("valid", self.network_valid), ("test", self.network_test))),
+                ("forest", (("valid", self.forest_valid), ("test", self.forest_test))),
+            )
+        ]
+        return f"{self.weight:.0%} random forest of {self.trees} trees, by validation; {'; '.join(alone)}"
+
+
 class Summary(_Json):
-    """The result of a run: the best epoch by validation score, and all scores of that epoch."""
+    """The result of a run: the best epoch by validation score, and all scores of that epoch.
+
+    Where predictions are blended, valid and test are the scores of network and forest together.
+    """
 
     recipe: str
     seed: int
@@ -130,6 +155,7 @@ class Summary(_Json):
     test_score: float | None
     parameters: int
     seconds: float
+    blend: BlendSummary | None = None
 
 
 class MetricScore(_Json):

@@ -11,13 +11,12 @@ from pydantic import BaseModel, ConfigDict
 
 from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
-from deepergcn.recipes.load import load_recipe
-from deepergcn.runs.folders import next_folder, resumed_folder, seed_folder, seed_folders
+from deepergcn.runs.folders import resumed_folder, run_folder, seed_folder, seed_folders
 from deepergcn.runs.run import Run, read_json
 from deepergcn.studies.ray_pool import RayTask, run_on_ray
 from deepergcn.training.distributed import is_first_process
 from deepergcn.training.signals import Interrupted
-from deepergcn.training.train import DEFAULT, train
+from deepergcn.training.train import train
 
 SEEDS = "seeds.json"
 
@@ -78,7 +77,7 @@ def train_runs(
         raise InputError(f"--runs is {runs}; expected at least 1")
     if runs is None and not resume:
         raise InputError("--runs: expected the number of seeds to train")
-    folder = _folder(recipe, settings, out, resume)
+    folder = resumed_folder(recipe, out) if resume else run_folder(recipe, settings, out)
     there = seed_folders(folder)
     if (folder / "run.json").exists():
         raise InputError(f"{folder}: holds a single run; expected another --out for several seeds")
@@ -152,17 +151,11 @@ def summarize(runs: Sequence[Run]) -> RunsSummary:
         seeds=tuple(summary.seed for summary in ended),
         valid_scores=valid,
         test_scores=test,
-        valid_mean=_mean(valid),
-        valid_deviation=_deviation(valid),
-        test_mean=_mean(test),
-        test_deviation=_deviation(test),
+        valid_mean=mean_score(valid),
+        valid_deviation=score_deviation(valid),
+        test_mean=mean_score(test),
+        test_deviation=score_deviation(test),
     )
-
-
-def _folder(recipe: str | Path | None, settings: Sequence[str], out: str | Path | None, resume: bool) -> Path:
-    if resume:
-        return resumed_folder(recipe, out)
-    return next_folder(load_recipe(recipe or DEFAULT, settings).name) if out is None else Path(out)
 
 
 def _recorded(folder: Path, there: dict[int, Path]) -> tuple[int, ...]:
@@ -171,12 +164,13 @@ def _recorded(folder: Path, there: dict[int, Path]) -> tuple[int, ...]:
     return read_json(file, Seeds).seeds if file.exists() else tuple(there)
 
 
-def _mean(scores: Sequence[float | None]) -> float | None:
+def mean_score(scores: Sequence[float | None]) -> float | None:
+    """The mean of the scores that are there."""
     known = [score for score in scores if score is not None]
     return mean(known) if known else None
 
 
-def _deviation(scores: Sequence[float | None]) -> float | None:
+def score_deviation(scores: Sequence[float | None]) -> float | None:
     """The standard deviation of the sample, as the paper's tables have it."""
     known = [score for score in scores if score is not None]
     return stdev(known) if len(known) > 1 else None

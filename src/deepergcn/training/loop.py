@@ -12,6 +12,7 @@ from deepergcn.data.batching.batch import GraphBatch
 from deepergcn.data.batching.drop_edge import drop_edges
 from deepergcn.data.dataset import Dataset
 from deepergcn.errors import InputError
+from deepergcn.nn.descriptors import DescriptorScale
 from deepergcn.runs.callbacks import Callback
 from deepergcn.runs.log import RunLog
 from deepergcn.runs.model.model_file import TrainedModel, save_model
@@ -260,6 +261,8 @@ class Loop:
         for module in self.model.modules():
             if isinstance(module, Rescale):
                 module.fit(self.train_targets)
+            elif isinstance(module, DescriptorScale) and self.dataset.descriptors is not None:
+                module.fit(self.dataset.descriptors[self.dataset.split["train"]])
 
     def _make_loss(self) -> LossFunction:
         section = self.recipe.loss

@@ -21,6 +21,7 @@ from deepergcn.runs.older import as_read
 from deepergcn.runs.run import FORMAT, Run, RunInfo
 from deepergcn.runs.state import resume_state
 from deepergcn.training.average import weight_average
+from deepergcn.training.blend import check_blend
 from deepergcn.training.cost.refuse import foresee
 from deepergcn.training.optimizer import make_optimizer
 from deepergcn.training.steps import check_steps
@@ -104,6 +105,7 @@ def prepare(plan: Plan, processes: int = 1, callback: Callback | None = None) ->
         raise InputError(f"{plan.folder}: holds a run already; resume it with --resume, or choose another --out")
     recipe = plan.recipe
     dataset = load_data(recipe, plan.loaded)
+    check_blend(recipe, dataset)
     inputs = dataset_inputs(dataset)
     check_steps(dataset, recipe.training, processes)
     segments = foresee(recipe, dataset, processes, callback)

@@ -17,12 +17,13 @@ from deepergcn.report.plots import write_plots
 from deepergcn.report.tensorboard import TensorBoard
 from deepergcn.runs.callbacks import Callback, Callbacks
 from deepergcn.runs.dataset import LoadedData, load_data
-from deepergcn.runs.folders import next_folder, resumed_folder, seed_folders
+from deepergcn.runs.folders import DEFAULT, member_folders, next_folder, resumed_folder
 from deepergcn.runs.lock import locked
 from deepergcn.runs.model.network import build_model
 from deepergcn.runs.run import Run, Summary
 from deepergcn.runs.sample import write_sample
 from deepergcn.training.batch_norm import synchronize
+from deepergcn.training.blend import fit_blend
 from deepergcn.training.cost.estimate import CAREFUL, Cost, estimate
 from deepergcn.training.distributed import (
     from_first,
@@ -39,9 +40,6 @@ from deepergcn.training.seeds import seed_torch
 from deepergcn.training.signals import Interrupted, Signals
 from deepergcn.training.steps import check_steps
 from deepergcn.user_cache import real_path
-
-DEFAULT = "solubility"
-"""The recipe that is trained where none is named."""
 
 
 def train(
@@ -166,6 +164,7 @@ def _work(
         finally:
             callback.on_train_end()
         if fabric.is_global_zero:
+            summary = fit_blend(run, dataset, summary)
             write_outcome(run, dataset)
             write_text(folder / "summary.json", summary.model_dump_json(indent=1) + "\n")
             write_plots(run)
@@ -175,8 +174,8 @@ def _work(
 
 
 def _refuse_several_seeds(folder: Path) -> None:
-    if seed_folders(folder):
-        raise InputError(f"{folder}: holds the runs of several seeds; expected one of them, or another --out")
+    if member_folders(folder):
+        raise InputError(f"{folder}: holds the runs of several seeds or folds; expected one of them, or another --out")
 
 
 def source_setting(data: str | Path | None) -> tuple[str, ...]:

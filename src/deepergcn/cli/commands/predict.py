@@ -44,6 +44,8 @@ def predict(
         predictions = model.predict(**arguments, progress=progress)
     predictions.write(output, spreadsheet=spreadsheet, inputs=inputs)
     say(f"{output}: {len(predictions)} rows{left_empty(predictions.skipped)}")
+    if predictions.made_of:
+        say(f"predictions are {predictions.made_of}")
     for line in predictions.decisions():
         say(line)
 

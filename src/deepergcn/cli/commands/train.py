@@ -18,6 +18,7 @@ from deepergcn.errors import InputError
 
 if TYPE_CHECKING:
     from deepergcn.runs.run import Run
+    from deepergcn.studies.folds import FoldsSummary
     from deepergcn.studies.seeds import RunsSummary
 
 Text = str | None
@@ -60,9 +61,10 @@ def train(
     own: OwnDataOptions,
 ) -> None:
     """Train a deep graph network: a recipe, your own molecules, or your own tables of nodes and edges."""
-    read = read_own_data(own, settings or ())  # before the slow imports, since its options are checked first
+    read = read_own_data(own, settings or (), recipe)  # before the slow imports, since its options are checked first
     from deepergcn.cli.progress import run_display
-    from deepergcn.runs.folders import resumed_folder, seed_folders
+    from deepergcn.runs.folders import fold_folders, resumed_folder, seed_folders
+    from deepergcn.studies.folds import train_folds
     from deepergcn.studies.pool import Stopped
     from deepergcn.studies.seeds import train_runs
     from deepergcn.training.distributed import is_first_process
@@ -70,6 +72,8 @@ def train(
     from deepergcn.training.train import train as train_one
 
     _check_cluster(runs, resume, ray, threads, devices)
+    if own.folds is not None and ((runs or 1) > 1 or ray is not None or data is not None):
+        raise InputError("--folds: cannot be combined with --runs, --ray and --data")
     recipe, found = (recipe, None) if read is None else (recipe or read[0], read[1])
     if found is not None and is_first_process():
         for topic, text in found.lines():
@@ -88,7 +92,11 @@ def train(
         "callbacks": [run_display()],
     }
     try:
-        if (runs or 1) > 1 or (resume and seed_folders(resumed_folder(recipe, out))):
+        if own.folds is not None or (resume and fold_folders(resumed_folder(recipe, out))):
+            del options["data"]
+            folder, folds_summary = train_folds(own.folds, recipe, **options)
+            tell = partial(_tell_folds, folder, folds_summary)
+        elif (runs or 1) > 1 or (resume and seed_folders(resumed_folder(recipe, out))):
             cluster: dict[str, Any] = (
                 {} if ray is None else {"ray": ray, "threads": threads or 1, "watcher": _tell_state}
             )
@@ -128,6 +136,8 @@ def _tell(run: "Run") -> None:
     score = "has nothing to score" if summary.test_score is None else f"{summary.test_score:.4f}"
     by = "the last" if summary.valid_score is None else f"the best by validation ({summary.valid_score:.4f})"
     say(f"test {summary.metric} {score} at epoch {summary.best_epoch}, {by}; {summary.seconds:.0f} s")
+    if summary.blend is not None:
+        say(f"blend {summary.blend.line(summary.metric)}")
     scores = run.scores()
     for part, found in ({} if scores is None else scores.parts).items():
         if len(found) > 1 or any(score.targets for score in found.values()):
@@ -146,6 +156,13 @@ def _program() -> str:
     """This program as it can be called again: by its path where its name alone would not be found."""
     called = sys.argv[0]
     return called if Path(called).name == "deepergcn" and which("deepergcn") is None else "deepergcn"
+
+
+def _tell_folds(folder: Path, summary: "FoldsSummary") -> None:
+    if summary.test_mean is not None:
+        deviation = "" if summary.test_deviation is None else f" ± {summary.test_deviation:.4f}"
+        say(f"test {summary.metric} {summary.test_mean:.4f}{deviation} over {summary.folds} folds")
+    say(f"folds {folder}, with the predictions of all rows in out_of_fold.parquet")
 
 
 def _tell_runs(folder: Path, summary: "RunsSummary") -> None:

@@ -43,12 +43,15 @@ def tune(
     """Search for better settings by validation score. Call it again to continue; the best trial becomes a recipe."""
     if trials is None and minutes is None:
         raise InputError("tune: expected a budget, --trials or --minutes")
-    read = read_own_data(own, settings or ())
+    if own.folds is not None:
+        raise InputError("--folds: cannot be combined with tune")
+    read = read_own_data(own, settings or (), recipe)
     from deepergcn.recipes.load import load_recipe
+    from deepergcn.runs.folders import DEFAULT
     from deepergcn.studies.tuning.space import read_space
     from deepergcn.studies.tuning.tune import BEST, Tuning
     from deepergcn.training.signals import Interrupted
-    from deepergcn.training.train import DEFAULT, source_setting
+    from deepergcn.training.train import source_setting
 
     name, found = (recipe, None) if read is None else (recipe or read[0], read[1])
     changes = (

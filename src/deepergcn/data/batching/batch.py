@@ -10,6 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from deepergcn.data.dataset import PARTS, Dataset
+from deepergcn.data.descriptors import descriptor_values
 from deepergcn.data.symmetric import symmetric_adjacency
 from deepergcn.ops import Adjacency
 
@@ -22,6 +23,7 @@ class GraphBatch(Data):
             labels that the dataset does not have are None.
         adjacency: the structure of ``edge_index``.
         item: int64, the numbers in the dataset of what the task labels: of the nodes, or of the graphs.
+        descriptors: float32 [graphs, ...], where the dataset has fingerprints or descriptors of graphs.
         batch, ptr: where there may be several graphs, the graph of each node and where each graph begins, as in PyG.
         train_mask, valid_mask, test_mask: where the task labels nodes, bool [nodes], the parts of the split.
 
@@ -68,6 +70,8 @@ def build_batch(
         adjacency=adjacency,
         **others,
     )
+    if dataset.task.level == "graph" and (descriptors := descriptor_values(dataset, item)) is not None:
+        batch.descriptors = descriptors
     for name, extra in dataset.node_extra.items():
         batch[name] = extra[node]
     if dataset.task.level == "node":

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +14,8 @@ from torch import Tensor
 
 from deepergcn.categories import ATOM_SIZES, BOND_SIZES
 from deepergcn.data.dataset import Dataset
+from deepergcn.data.folds import check_fold, scaffold_fold
+from deepergcn.data.molecules.descriptors import MoleculeDescriptors, molecule_descriptors
 from deepergcn.data.molecules.featurize import MoleculeGraphs
 from deepergcn.data.molecules.fragments import Fragments
 from deepergcn.data.molecules.parse import ParsedMolecules
@@ -25,8 +28,9 @@ from deepergcn.data.split import FRACTIONS, check_split, scaffold_split
 from deepergcn.data.storage.cache import cache_file, cached
 from deepergcn.data.storage.digest import file_digest, text_digest
 from deepergcn.data.storage.folders import data_root
+from deepergcn.data.tables.columns import errors_in
 from deepergcn.data.tables.labels import infer_labels, missing_labels, read_labels
-from deepergcn.data.tables.parts import check_choice, named_parts, split_by_names, split_labelled
+from deepergcn.data.tables.parts import check_choice, named_parts, split_by_names, split_labelled, valid_share
 from deepergcn.data.task import Kind, Metric, Task
 from deepergcn.errors import InputError, quote
 from deepergcn.user_cache import real_path
@@ -54,6 +58,8 @@ def read_molecules(
     split_column: str | Sequence[str] | None = None,
     fractions: Sequence[float] = FRACTIONS,
     seed: int = 0,
+    fold: Sequence[int] | None = None,
+    descriptors: Sequence[str] = (),
     strict: bool = False,
     skipped_file: str | Path | None = None,
     root: str | Path | None = None,
@@ -83,6 +89,10 @@ def read_molecules(
             masks, such as ``train_mask``.
         fractions: the fractions of train, valid and test.
         seed: the seed of a random split.
+        fold: the number of a fold, from 0, and the number of folds into which ``split`` divides the molecules: this
+            fold is the test part, and valid has its share of the others.
+        descriptors: numbers about every molecule beside its graph: ``"morgan"``, ``"maccs"``, ``"rdkit"``, or columns
+            that hold numbers; see :mod:`deepergcn.data.molecules.descriptors`.
         strict: raise an error for a row that cannot be read.
         skipped_file: a CSV file to write the skipped rows to.
         root: the folder of the cache.
@@ -94,6 +104,10 @@ def read_molecules(
     columns = (targets,) if isinstance(targets, str) else tuple(targets)
     check_choice(split, MoleculeSplit)
     check_split(fractions, seed)
+    if fold is not None:
+        check_fold(fold)
+        if split_column is not None:
+            raise InputError(f"{path}: a fold makes its own split; expected no split_column")
     check_molecule_file(path)
     digest = file_digest(path)
 
@@ -116,10 +130,14 @@ def read_molecules(
         if names is not None:
             readable = [names[position] for position in found.positions.tolist()]
             parts = split_by_names(rows.table, readable, y, fractions, seed)
+        elif by_scaffold and fold is not None:
+            with errors_in(path):
+                parts = scaffold_fold(found.scaffolds, check_fold(fold), share=valid_share(fractions))
+            parts = _renumber(parts, found.positions)
         elif by_scaffold:
             parts = _renumber(scaffold_split(found.scaffolds, fractions=fractions), found.positions)
         else:
-            parts = split_labelled(rows.table, y, split, fractions, seed)
+            parts = split_labelled(rows.table, y, split, fractions, seed, fold)
         return molecule_dataset(
             found.graphs,
             name=path.name,
@@ -140,11 +158,17 @@ def read_molecules(
         )
 
     options: list[Any] = [columns, smiles_column, id_column, kind, split, split_column, list(fractions), seed]
-    options += [delimiter, fragments, positive, missing]
+    options += [delimiter, fragments, positive, missing, *([] if fold is None else [list(fold)])]
     file = cache_file(data_root(root), path.name, str(real_path(path)), options)
     dataset = cached(file, text_digest(_VERSION, rdBase.rdkitVersion, digest, options), build).with_metric(metric)
     _report(path, dataset, strict, skipped_file, warn)
-    return dataset
+    if not descriptors:
+        return dataset
+    rows = opened or open_rows(path, smiles_column, id_column, delimiter)
+    place = cache_file(data_root(root), f"{path.name}-descriptors", str(real_path(path)), rows.smiles_column)
+    key = text_digest(_VERSION, rdBase.rdkitVersion, digest, rows.smiles_column, fragments, list(descriptors))
+    found = _descriptors(rows, dataset, descriptors, fragments, workers, place, key)
+    return dataset.replace(**found.fields())
 
 
 def read_molecules_to_predict(
@@ -156,6 +180,7 @@ def read_molecules_to_predict(
     id_column: str | None = None,
     delimiter: str | None = None,
     fragments: Fragments = "all",
+    descriptors: Sequence[str] = (),
     strict: bool = False,
     skipped_file: str | Path | None = None,
     workers: int | None = None,
@@ -193,7 +218,9 @@ def read_molecules_to_predict(
         provenance=_provenance(rows, found),
     )
     _report(path, dataset, strict, skipped_file, warn)
-    return dataset
+    if not descriptors:
+        return dataset
+    return dataset.replace(**_descriptors(rows, dataset, descriptors, fragments, workers).fields())
 
 
 def molecule_dataset(graphs: MoleculeGraphs, **fields: Any) -> Dataset:
@@ -208,6 +235,30 @@ def molecule_dataset(graphs: MoleculeGraphs, **fields: Any) -> Dataset:
         edge_attr=torch.from_numpy(graphs.bond_features),
         edge_categories=BOND_SIZES,
         **fields,
+    )
+
+
+def _descriptors(
+    rows: MoleculeRows,
+    dataset: Dataset,
+    names: Sequence[str],
+    fragments: Fragments,
+    workers: int | None,
+    place: Path | None = None,
+    key: str = "",
+) -> MoleculeDescriptors:
+    """The descriptors of the molecules of a dataset, which are some of these rows."""
+    assert isinstance(dataset.provenance, MoleculeProvenance)
+    positions = dataset.provenance.row_numbers() - 1
+    return molecule_descriptors(
+        [rows.texts[position] for position in positions.tolist()],
+        names,
+        form=rows.form,
+        fragments=fragments,
+        table=rows.table.take(positions),
+        workers=workers,
+        cache_file=place,
+        key=text_digest(key, sha256(positions.tobytes()).hexdigest()),
     )
 
 

@@ -5,11 +5,13 @@ documentation, under RDKit's licence (``solubility.LICENSE.txt``). The measureme
 Huuskonen, J. Chem. Inf. Comput. Sci. 40 (2000) 773-777.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rdkit import rdBase
 
 from deepergcn.data.dataset import Dataset
+from deepergcn.data.molecules.descriptors import molecule_descriptors
 from deepergcn.data.molecules.parse import parse_molecules
 from deepergcn.data.molecules.read import molecule_dataset
 from deepergcn.data.split import column_split
@@ -29,13 +31,14 @@ _VERSION = 2
 _CLASSES = "class"
 
 
-def load_solubility(*, seed: int = 0, root: str | Path | None = None) -> Dataset:
+def load_solubility(*, seed: int = 0, descriptors: Sequence[str] = (), root: str | Path | None = None) -> Dataset:
     """Load the molecules in three classes of solubility: (A) low, (B) medium and (C) high.
 
     The test part is given by the data; the valid part is a stratified tenth of the train part, drawn with the seed.
 
     Args:
         seed: the seed of the valid part.
+        descriptors: numbers about every molecule, as for :func:`deepergcn.data.read_molecules`.
         root: the folder of the cache.
     """
     digest = file_digest(SOLUBILITY_FILE)
@@ -56,4 +59,17 @@ def load_solubility(*, seed: int = 0, root: str | Path | None = None) -> Dataset
         )
 
     key = text_digest(_VERSION, rdBase.rdkitVersion, digest, seed)
-    return cached(cache_file(data_root(root), "solubility", seed), key, build)
+    dataset = cached(cache_file(data_root(root), "solubility", seed), key, build)
+    if not descriptors:
+        return dataset
+    table = read_columns(SOLUBILITY_FILE)
+    place = cache_file(data_root(root), "solubility-descriptors")
+    found = molecule_descriptors(
+        table.text("molblock").to_pylist(),
+        descriptors,
+        form="molblock",
+        table=table,
+        cache_file=place,
+        key=text_digest(_VERSION, rdBase.rdkitVersion, digest, list(descriptors)),
+    )
+    return dataset.replace(**found.fields())

@@ -6,6 +6,7 @@ and ``edge-feat`` (both optional), ``node-label`` or ``graph-label``, and extra 
 ``dataset.json`` beside them says what the files do not.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from torch import Tensor
 
 from deepergcn.data.dataset import PARTS, Dataset
 from deepergcn.data.ogb.description import DESCRIPTION, Description, read_description
+from deepergcn.data.ogb.descriptors import with_descriptors
 from deepergcn.data.ogb.known import KNOWN, Settings
 from deepergcn.data.ogb.labels import infer_task, targets
 from deepergcn.data.ogb.numbers import Numbers, read_numbers
@@ -31,12 +33,12 @@ MOST_NODES = (1 << 31) - 1  # edges hold node numbers as int32
 MOST_EDGES = 1 << 40
 
 
-def load_known(name: str, *, root: Path) -> Dataset:
-    """Load one of OGB's datasets from its folder under ``root``."""
+def load_known(name: str, *, root: Path, descriptors: Sequence[str] = ()) -> Dataset:
+    """Load one of OGB's datasets from its folder under ``root``; ``descriptors`` are those of molecules."""
     folder = root / KNOWN[name].folder
     if not folder.is_dir():
         raise InputError(f"{name} is not in {root}; `deepergcn datasets get {name}` downloads it")
-    return load_layout(folder, root=root)
+    return load_layout(folder, root=root, descriptors=descriptors)
 
 
 def load_layout(
@@ -48,11 +50,13 @@ def load_layout(
     split: str | None = None,
     x_categories: tuple[int, ...] | None = None,
     edge_categories: tuple[int, ...] | None = None,
+    descriptors: Sequence[str] = (),
 ) -> Dataset:
     """Load the dataset in a folder, from the cache under ``root`` unless a file has changed.
 
     Settings that are not given come from the folder's ``dataset.json``, else from OGB's settings if the folder has the
-    name of one of its datasets, else from the defaults of :class:`Settings`.
+    name of one of its datasets, else from the defaults of :class:`Settings`. The ``descriptors`` of molecules, as for
+    :func:`deepergcn.data.read_molecules`, are made from the SMILES in ``mapping/mol.csv.gz``.
     """
     folder = real_path(path)
     description = describe(folder)
@@ -68,7 +72,8 @@ def load_layout(
     digest = source_digest(files, folder)
     key = text_digest(digest, asdict(description))
     place = cache_file(root, description.name, str(folder), asdict(description.settings))
-    return cached(place, key, lambda: read_layout(folder, description, digest))
+    dataset = cached(place, key, lambda: read_layout(folder, description, digest))
+    return with_descriptors(dataset, folder, descriptors, root) if descriptors else dataset
 
 
 def read_layout(folder: Path, description: Description, digest: str) -> Dataset:

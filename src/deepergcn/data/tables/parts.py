@@ -5,6 +5,7 @@ from typing import Literal, get_args
 
 from torch import Tensor
 
+from deepergcn.data.folds import check_fold, random_fold
 from deepergcn.data.split import column_split, mask_names, mask_part, part_names, random_split, stratified_split
 from deepergcn.data.tables.columns import Columns, errors_in
 from deepergcn.data.tables.labels import labelled, strata
@@ -17,6 +18,11 @@ def check_choice(split: str, choices: object = Split) -> None:
     """Check the name of a split."""
     if split not in get_args(choices):
         raise InputError(f"split is {split!r}; expected {' or '.join(get_args(choices))}")
+
+
+def valid_share(fractions: Sequence[float]) -> float:
+    """The share of valid in train and valid together."""
+    return fractions[1] / (fractions[0] + fractions[1])
 
 
 def named_parts(table: Columns, columns: str | Sequence[str]) -> list[str | None]:
@@ -43,9 +49,28 @@ def split_by_names(
         return column_split(names, classes=strata(y), fraction=fractions[1], seed=seed)
 
 
-def split_labelled(table: Columns, y: Tensor, split: str, fractions: Sequence[float], seed: int) -> dict[str, Tensor]:
-    """The split of the items with a label, at random or within each class."""
+def split_labelled(
+    table: Columns,
+    y: Tensor,
+    split: str,
+    fractions: Sequence[float],
+    seed: int,
+    fold: Sequence[int] | None = None,
+) -> dict[str, Tensor]:
+    """The split of the items with a label, at random or within each class; or that of a fold."""
     items = labelled(y)
+    if fold is not None:
+        classes = None if split == "random" else strata(y)
+        if split != "random" and classes is None:
+            raise InputError(f"{table.path}: stratified folds expect one label column of classes; random takes any")
+        with errors_in(table.path):
+            return random_fold(
+                items,
+                check_fold(fold),
+                share=valid_share(fractions),
+                seed=seed,
+                classes=None if classes is None else classes[items],
+            )
     if split == "random":
         return random_split(items, fractions=fractions, seed=seed)
     classes = strata(y)

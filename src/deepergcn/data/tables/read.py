@@ -11,6 +11,7 @@ from torch import Tensor
 
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.endings import TABLE_NAMES
+from deepergcn.data.folds import check_fold
 from deepergcn.data.provenance import AnyProvenance, EdgeCounts, TableProvenance
 from deepergcn.data.split import FRACTIONS, check_split
 from deepergcn.data.storage.cache import cache_file, cached
@@ -51,6 +52,7 @@ def read_tables(
     split_column: str | Sequence[str] | None = None,
     fractions: Sequence[float] = FRACTIONS,
     seed: int = 0,
+    fold: Sequence[int] | None = None,
     root: str | Path | None = None,
 ) -> Dataset:
     """A dataset of one graph from two files ``.csv``, ``.tsv`` (or ``.gz`` of them) or ``.parquet``.
@@ -84,10 +86,16 @@ def read_tables(
             ``train_mask``.
         fractions: The sizes of train, valid and test.
         seed: The seed of the random split.
+        fold: The number of a fold, from 0, and the number of folds into which ``split`` divides the nodes: this fold is
+            the test part, and valid has its share of the others.
         root: The folder of the cache.
     """
     check_split(fractions, seed)
     check_choice(split)
+    if fold is not None:
+        check_fold(fold)
+        if split_column is not None:
+            raise InputError("a fold makes its own split; expected no split_column")
     node_file, edge_file = table_files(
         nodes.path if isinstance(nodes, Columns) else nodes, edges.path if isinstance(edges, Columns) else edges
     )
@@ -99,7 +107,7 @@ def read_tables(
         label_schema = infer_labels(node_table, labels, kind, positive=positive, missing=missing)
         y = read_labels(node_table, label_schema)
         if split_column is None:
-            parts = split_labelled(node_table, y, split, fractions, seed)
+            parts = split_labelled(node_table, y, split, fractions, seed, fold)
         else:
             parts = split_by_names(node_table, named_parts(node_table, split_column), y, fractions, seed)
         ids = node_ids(node_table, id_column)
@@ -134,7 +142,7 @@ def read_tables(
     digest = text_digest(file_digest(node_file), file_digest(edge_file))
     options: list[Any] = [labels, id_column, source_column, target_column, directed, features, edge_features]
     options += [numbers, categories, standardize, kind, split, split_column, fractions, seed]
-    options += [delimiter, positive, missing]
+    options += [delimiter, positive, missing, *([] if fold is None else [list(fold)])]
     file = cache_file(data_root(root), node_file.name, str(real_path(node_file)), str(real_path(edge_file)), options)
     return cached(file, text_digest(_VERSION, digest, options), build).with_metric(metric)
 

@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 from deepergcn.errors import InputError
 from deepergcn.nn.blocks import Block, PlainBlock, ResPlusBlock, block_class, check_dropout
 from deepergcn.nn.conv.gen_conv import GENConv
+from deepergcn.nn.descriptors import DescriptorEncoder, DescriptorWidths
 from deepergcn.nn.encoders.edges import EdgeEncoder, EdgeEncoderSpec, EdgeInput, build_edge_encoder
 from deepergcn.nn.encoders.nodes import NodeEncoderSpec, build_node_encoder
 from deepergcn.nn.links import LinkPredictor
@@ -40,6 +41,7 @@ class FrameOptions(TypedDict, total=False):
     tied_layers: int
     groups: int
     rebuild: bool
+    descriptors: DescriptorWidths | None
 
 
 class GraphNetwork(nn.Module):
@@ -69,6 +71,8 @@ class GraphNetwork(nn.Module):
             layer that is wired differently, such as the first of res+, keeps weights of its own.
         groups: the number of groups of channels of reversible layers.
         rebuild: whether backward rebuilds the activations of reversible layers; False keeps them.
+        descriptors: the widths of the descriptors of every graph, which are encoded and joined to what is pooled from
+            its vertices; None where there are none.
     """
 
     VIRTUAL_NODE = True
@@ -93,6 +97,7 @@ class GraphNetwork(nn.Module):
         tied_layers: int = 1,
         groups: int = 2,
         rebuild: bool = True,
+        descriptors: DescriptorWidths | None = None,
     ) -> None:
         super().__init__()
         for name, value in (
@@ -112,6 +117,8 @@ class GraphNetwork(nn.Module):
             raise InputError("virtual_node: expected False with dense blocks, whose width grows from layer to layer")
         if tied_layers > 1 and block == "dense":
             raise InputError("tied_layers: expected 1 with dense blocks, whose width grows from layer to layer")
+        if descriptors is not None and level != "graph":
+            raise InputError("descriptors: are of whole graphs; expected None at the level of " + level + "s")
         if block == "rev":
             _check_groups(groups, hidden_channels, checkpoint)
         check_pooling(pooling)
@@ -133,6 +140,10 @@ class GraphNetwork(nn.Module):
         self.norm = build_norm(norm, hidden_channels) if self.pre_activation else None
         self.virtual_node = VirtualNode(hidden_channels, num_layers, norm, dropout) if virtual_node else None
         self.out_channels = hidden_channels * (num_layers + 1) if block == "dense" else hidden_channels
+        self.descriptors = None
+        if descriptors is not None:
+            self.descriptors = DescriptorEncoder(descriptors, hidden_channels, dropout)
+            self.out_channels += hidden_channels
         self.head = _build_head(head, self.out_channels, level, dropout)
 
     def reset_parameters(self) -> None:
@@ -167,6 +178,7 @@ class GraphNetwork(nn.Module):
         batch: Tensor | None = None,
         num_graphs: int | None = None,
         edge_label_index: Tensor | None = None,
+        descriptors: Tensor | None = None,
     ) -> Tensor:
         """The output [nodes, outputs], [graphs, outputs] at the level of graphs, or [pairs, outputs] at that of links.
 
@@ -177,8 +189,9 @@ class GraphNetwork(nn.Module):
             batch: [nodes], the graph that each vertex belongs to; None for one graph.
             num_graphs: the number of graphs; the highest number in ``batch`` plus one without it.
             edge_label_index: [2, pairs], the pairs of vertices at the level of links.
+            descriptors: [graphs, ...], the descriptors of graphs where the network takes them.
         """
-        h = self.embed(x, edge_index, edge_attr, batch, num_graphs)
+        h = self.embed(x, edge_index, edge_attr, batch, num_graphs, descriptors)
         if self.head is None:
             return h
         pairs = x.get("edge_label_index") if isinstance(x, Data) else edge_label_index
@@ -194,8 +207,14 @@ class GraphNetwork(nn.Module):
         edge_attr: EdgeInput | None = None,
         batch: Tensor | None = None,
         num_graphs: int | None = None,
+        descriptors: Tensor | None = None,
     ) -> Tensor:
-        """What the head gets: the features of vertices [nodes, channels], or of graphs [graphs, channels]."""
+        """What the head gets: the features of vertices [nodes, channels], or of graphs [graphs, channels].
+
+        The features of graphs are what is pooled from their vertices and, where there are descriptors, what is made of
+        these.
+        """
+        given_descriptors = x.get("descriptors") if isinstance(x, Data) else descriptors
         given = _inputs(x, edge_index, edge_attr, batch, num_graphs)
         h = self._encode_nodes(given.x)
         graph = self.shared_graph(given.edge_index, h.shape[0])
@@ -206,7 +225,10 @@ class GraphNetwork(nn.Module):
             h = norm_relu_dropout(self.norm, h, self.dropout, self.training, relu=self.level != "graph")
         if self.level != "graph" or batch is None:
             return h
-        return pool(self.pooling, h, batch, num_graphs)
+        pooled = pool(self.pooling, h, batch, num_graphs)
+        if self.descriptors is None:
+            return pooled
+        return torch.cat((pooled, self.descriptors(given_descriptors, num_graphs)), dim=1)
 
     def recompute_segments(self, segments: Sequence[int]) -> None:
         """Keep of these segments of consecutive layers, from the first layer on, only their inputs until backward.

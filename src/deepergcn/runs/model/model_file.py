@@ -16,7 +16,9 @@ from deepergcn.data.storage.source_files import check_file
 from deepergcn.errors import InputError
 from deepergcn.recipes.load import dump_recipe, read_recipe
 from deepergcn.recipes.schema import Recipe
+from deepergcn.runs.model.blend import Blend, BlendRecord
 from deepergcn.runs.model.calibration import Calibration
+from deepergcn.runs.model.forest import PREFIX, Forest
 from deepergcn.runs.model.network import AnyNetwork, build_model
 from deepergcn.runs.older import as_read
 from deepergcn.runs.run import FORMAT, FORMATS, RunInfo, parse_json
@@ -34,6 +36,7 @@ class TrainedModel:
     info: RunInfo
     epoch: int
     calibration: Calibration | None = None
+    blend: Blend | None = None
 
 
 def save_model(path: Path, trained: TrainedModel) -> None:
@@ -47,6 +50,9 @@ def save_model(path: Path, trained: TrainedModel) -> None:
     if trained.calibration is not None:
         content["calibration"] = trained.calibration.model_dump_json()
     tensors = trained.model.state_dict()
+    if trained.blend is not None:
+        content["blend"] = BlendRecord(weight=trained.blend.weight).model_dump_json()
+        tensors = tensors | trained.blend.forest.tensors()
     content["checksum"] = checksum(content, tensors)
     write_tensors(path, tensors, {ENTRY: json.dumps(content)})
 
@@ -87,11 +93,14 @@ def load_model(path: str | Path) -> TrainedModel:
     info = parse_json(content["run"], RunInfo, f"{file}: run")
     recipe = as_read(read_recipe(content["recipe"], f"{file}: recipe"), info.format, info.provenance)
     calibration = _calibration(file, content, info)
+    blend = _blend(file, content, tensors, info)
+    if blend is not None:
+        tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith(PREFIX)}
     _check_weights(file, tensors, recipe, info)
     with torch.random.fork_rng(devices=[]):
         model = build_model(recipe, info.inputs)
     model.load_state_dict(tensors)
-    return TrainedModel(model.eval(), recipe, info, int(content["epoch"]), calibration)
+    return TrainedModel(model.eval(), recipe, info, int(content["epoch"]), calibration, blend)
 
 
 def _content(file: Path, metadata: Mapping[str, str]) -> dict[str, str]:
@@ -116,6 +125,13 @@ def _calibration(file: Path, content: Mapping[str, str], info: RunInfo) -> Calib
     if task.kind == "regression" or (len(found.scale), len(found.shift)) != (scales, task.outputs):
         raise InputError(f"{file}: its calibration does not fit a {task.kind} task of {task.outputs} outputs")
     return found
+
+
+def _blend(file: Path, content: Mapping[str, str], tensors: Mapping[str, Tensor], info: RunInfo) -> Blend | None:
+    if "blend" not in content:
+        return None
+    weight = parse_json(content["blend"], BlendRecord, f"{file}: blend").weight
+    return Blend(Forest.from_tensors(tensors, info.inputs.task.task(), str(file)), weight)
 
 
 def _check_weights(file: Path, tensors: Mapping[str, Tensor], recipe: Recipe, info: RunInfo) -> None:

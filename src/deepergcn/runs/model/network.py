@@ -7,9 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.task import Task
 from deepergcn.data.typed import TypedDataset
 from deepergcn.errors import InputError
+from deepergcn.nn.descriptors import DescriptorWidths
 from deepergcn.nn.encoders.nodes import SpeciesNodeEncoder
 from deepergcn.nn.links import LinkPredictor
 from deepergcn.nn.networks.deeper_gcn import DeeperGCN
@@ -63,6 +63,8 @@ def dataset_inputs(dataset: Dataset) -> Inputs:
         edges=edges,
         task=TaskInputs(level=task.level, kind=task.kind, outputs=task.outputs, metric=task.metric),
         typed=typed_inputs(dataset) if isinstance(dataset, TypedDataset) else None,
+        fingerprints=None if dataset.fingerprints is None else dataset.fingerprints.shape[1],
+        descriptors=None if dataset.descriptors is None else dataset.descriptors.shape[1],
     )
 
 
@@ -77,16 +79,18 @@ def build_model(recipe: Recipe, inputs: Inputs) -> AnyNetwork:
     network = HeteroDeeperGCN if inputs.typed is not None else network_class(model.network)
     if inputs.typed is None:
         options |= {"level": inputs.task.level, **_edge_encoders(model, inputs.edges)}
+        if (widths := _descriptor_widths(inputs)) is not None:
+            options["descriptors"] = widths
     known = _option_names(network)
     for name in options:
         if name not in known:
             raise InputError(f"recipe {recipe.name}: model: {model.network} has no option {name}")
     try:
         if inputs.typed is not None:
-            return build_typed_model(recipe, inputs.typed, _head(recipe, inputs.task.task()), options)
+            return build_typed_model(recipe, inputs.typed, _head(recipe, inputs), options)
         return network_class(model.network)(
             _node_encoder(model, inputs.nodes),
-            _head(recipe, inputs.task.task()),
+            _head(recipe, inputs),
             hidden_channels=model.hidden_channels,
             num_layers=model.num_layers,
             **options,
@@ -127,9 +131,15 @@ def _count(recipe: Recipe, inputs: Inputs, layers: int) -> int:
         return num_parameters(build_model(changed, inputs))
 
 
-def _head(recipe: Recipe, task: Task) -> int | nn.Module:
-    model = recipe.model
+def _descriptor_widths(inputs: Inputs) -> DescriptorWidths | None:
+    widths = DescriptorWidths(inputs.fingerprints or 0, inputs.descriptors or 0)
+    return widths if sum(widths) else None
+
+
+def _head(recipe: Recipe, inputs: Inputs) -> int | nn.Module:
+    model, task = recipe.model, inputs.task.task()
     width = model.hidden_channels * (model.num_layers + 1 if model.block == "dense" else 1)
+    width += 0 if _descriptor_widths(inputs) is None else model.hidden_channels
     if task.level == "link":
         layers = (recipe.links or LinksSection()).predictor_layers
         return LinkPredictor(width, task.outputs, num_layers=layers, dropout=model.dropout)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
+from deepergcn.data.folds import check_fold
 from deepergcn.data.task import LINK_METRICS, METRICS, Kind, Level, Metric
 from deepergcn.errors import InputError
 
@@ -23,6 +24,7 @@ class Choices:
             masks such as ``train_mask,val_mask,test_mask``.
         fractions: The sizes of train, valid and test.
         seed: The seed of the split.
+        folds: The number of folds of a cross-validation; the first of them is read.
         delimiter: What stands between the cells of a text.
         options: Further options of the reader by name, which win over all else.
         kind_reason: Why the task is of this kind.
@@ -35,6 +37,7 @@ class Choices:
     split: str | None = None
     fractions: Sequence[float] | None = None
     seed: int | None = None
+    folds: int | None = None
     delimiter: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     kind_reason: str = "as --task says"
@@ -42,6 +45,8 @@ class Choices:
     def __post_init__(self) -> None:
         if self.kind is not None and self.kind not in METRICS:
             raise InputError(f"task is {self.kind!r}; expected one of {', '.join(METRICS)}")
+        if self.folds is not None:
+            check_fold((0, self.folds))
 
     def reader_options(self) -> dict[str, Any]:
         """The options of the reader that were said, apart from the split's."""

@@ -32,6 +32,12 @@ class SplitChoice:
     options: dict[str, Any]
     source: str
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that say the split; none where no column does."""
+        named = self.options.get("split_column", ())
+        return (named,) if isinstance(named, str) else tuple(named)
+
 
 def named_columns(table: Columns, names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
     """The columns that are named, each alone or several with commas between them; ``all`` is all but those taken."""
@@ -59,6 +65,8 @@ def choose_split(
         known: The splits that need no column.
     """
     said = choices.split
+    if choices.folds is not None:
+        return _folds(table, said, choices, kind, known)
     if said is not None and said not in known:
         columns = named_columns(table, [said])
         return _by_columns(table, columns, "as said")
@@ -69,6 +77,18 @@ def choose_split(
     split = said or ("stratified" if kind in ("binary", "multi-class") else "random")
     seed = "" if split == "scaffold" else f" with seed {choices.seed or 0}"
     return SplitChoice({"split": split}, f"{split}{seed} ({'as said' if said else 'there is no split column'})")
+
+
+def _folds(table: Columns, said: str | None, choices: Choices, kind: Kind, known: Sequence[str]) -> SplitChoice:
+    """The first fold of a cross-validation."""
+    if said is not None and said not in known:
+        raise InputError(f"--split is {said!r}; with --folds expected {' or '.join(known)}")
+    split = said or ("stratified" if kind in ("binary", "multi-class") else "random")
+    seed = "" if split == "scaffold" else f" with seed {choices.seed or 0}"
+    unused = [name for name in own_split(table) if said is None]
+    why = f"the column {unused[0]!r} is not used" if unused else "as said" if said else "--split says another"
+    source = f"{choices.folds} folds, {split}{seed} ({why}), each the test part once; in the first"
+    return SplitChoice({"split": split, "fold": [0, choices.folds]}, source)
 
 
 def split_columns(table: Columns) -> list[str]:

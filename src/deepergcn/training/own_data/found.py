@@ -95,7 +95,8 @@ def label_settings(table: Columns, dataset: Dataset, choices: Choices, items: st
 def own_data(data: DataSection, dataset: Dataset, others: dict[str, Any], report: DataReport | None = None) -> OwnData:
     """The settings as ``--set`` takes them (JSON is YAML), those of ``data`` first."""
     section = data.model_dump(mode="json")
-    values = {f"data.{name}": section[name] for name in ("source", "reader", "nodes", "edges", "tables", "options")}
+    names = ("source", "reader", "nodes", "edges", "tables", "options", "descriptors")
+    values = {f"data.{name}": section[name] for name in names}
     values = {name: value for name, value in values.items() if value is not None or name == "data.edges"}
     settings = (f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in (values | others).items())
     return OwnData(tuple(settings), LoadedData(data, dataset.with_metric(data.options.get("metric")), report))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
+from deepergcn.data.molecules.descriptors import KINDS, check_names, described
 from deepergcn.data.molecules.fragments import Fragments
 from deepergcn.data.molecules.read import MoleculeSplit, read_molecules
 from deepergcn.data.molecules.rows import MoleculeRows, check_molecule_file, open_rows
@@ -12,6 +13,7 @@ from deepergcn.data.progress import ProgressHook
 from deepergcn.data.provenance import MoleculeProvenance
 from deepergcn.data.registry import NOT_DESCRIBED, checked_options
 from deepergcn.data.tables.labels import infer_labels
+from deepergcn.errors import InputError
 from deepergcn.recipes.schema import DataSection
 from deepergcn.training.own_data.choices import Choices
 from deepergcn.training.own_data.columns import choose_split, named_columns
@@ -31,6 +33,8 @@ def own_molecules(
     smiles_column: str | None = None,
     id_column: str | None = None,
     fragments: Fragments = "all",
+    descriptors: Sequence[str] = (),
+    blend: bool = False,
     strict: bool = False,
     choices: Choices = Choices(),  # noqa: B008 (it is frozen)
     root: str | Path | None = None,
@@ -49,6 +53,8 @@ def own_molecules(
         smiles_column: The column of SMILES.
         id_column: The column of names for the molecules.
         fragments: ``"largest"`` keeps the largest fragment of each molecule alone.
+        descriptors: Numbers about every molecule beside its graph, as for :func:`deepergcn.data.read_molecules`.
+        blend: Whether a random forest on these descriptors is averaged with the network.
         strict: Whether a row that cannot be read is an error.
         choices: What is said instead of inferred.
         root: The folder of the cache.
@@ -84,7 +90,10 @@ def own_molecules(
     options = {name: value for name, value in said.items() if value is not None}
     options |= choices.reader_options() | split.options | dict(choices.options)
     checked = checked_options(str(path), read_molecules, options, without=NOT_DESCRIBED)
-    dataset = read_molecules(rows, root=root, progress=progress, warn=False, **checked)
+    if blend and not descriptors:
+        raise InputError("--blend forest: learns from descriptors; expected --descriptors too, such as morgan")
+    _check_descriptors(rows, descriptors, (*columns, *split.columns))
+    dataset = read_molecules(rows, root=root, progress=progress, warn=False, descriptors=tuple(descriptors), **checked)
     labels = label_settings(rows.table, dataset, choices, "molecules")
     provenance = dataset.provenance
     assert isinstance(provenance, MoleculeProvenance)
@@ -97,9 +106,30 @@ def own_molecules(
         choices,
         molecules=provenance.counts,
         fragments=provenance.fragments,
+        descriptors=described(descriptors),
+        blend="random forest" if blend else None,
     )
-    data = DataSection(source=str(real_path(path)), options={**options, "metric": labels.metrics[0]})
-    return own_data(data, dataset, labels.settings | training_length(len(dataset.split["train"])), report)
+    data = DataSection(
+        source=str(real_path(path)),
+        options={**options, "metric": labels.metrics[0]},
+        descriptors=tuple(descriptors),
+    )
+    others = labels.settings | training_length(len(dataset.split["train"]))
+    return own_data(data, dataset, others | ({"blend.model": "forest"} if blend else {"blend": None}), report)
+
+
+def _check_descriptors(rows: MoleculeRows, names: Sequence[str], taken: Sequence[str]) -> None:
+    """Check that the columns among these descriptors hold numbers, and are neither learned nor the split."""
+    columns = [name for name in check_names(names) if name not in KINDS]
+    for name in columns:
+        if name not in rows.table.names:
+            raise InputError(
+                f"{rows.table.path}: --descriptors is {name!r}; expected {', '.join(KINDS)}, or a column of numbers: "
+                f"{rows.table.quoted_names()}"
+            )
+        if name in taken:
+            raise InputError(f"--descriptors: the column {name!r} is a target or the split; expected another")
+        rows.table.numbers(name)
 
 
 def training_length(train: int) -> dict[str, int]:

@@ -86,9 +86,7 @@ def own_tables(
             ("target_column", target_column),
         )
     )
-    by_column = split.options.get("split_column", [])
-    parts = [by_column] if isinstance(by_column, str) else by_column
-    taken = {id_column, *labels, *split_columns(node_table), *parts}
+    taken = {id_column, *labels, *split_columns(node_table), *split.columns}
     said = (*numeric, *categorical)
     in_nodes, in_edges = ([name for name in drop if name in table.names] for table in (node_table, edge_table))
     _check_dropped(drop, in_nodes, in_edges, node_table)

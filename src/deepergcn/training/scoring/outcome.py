@@ -29,12 +29,14 @@ def write_outcome(run: Run, dataset: Dataset) -> None:
     evaluation = Evaluation(dataset, run.recipe, run.info.seed, _KEPT)
     outputs = evaluation.outputs(trained.model)
     task, info = dataset.task, run.info
+    items = torch.cat([dataset.split[part] for part in _KEPT])
+    if trained.blend is not None:
+        outputs[items] = trained.blend(task, outputs[items], dataset, items, trained.calibration)
     metrics = run.recipe.evaluation.metrics or (task.metric,)
     scores = {
         part: all_scores(task, metrics, output_names(info), outputs[items], dataset.y[items], evaluation.scale)
         for part, items in ((part, dataset.split[part]) for part in _KEPT)
     }
-    items = torch.cat([dataset.split[part] for part in _KEPT])
     parts = [part for part in _KEPT for _ in range(len(dataset.split[part]))]
     ids = dataset.ids or tuple(map(str, range(dataset.num_items)))
     known = {"id": [ids[item] for item in items.tolist()], "part": parts, **_truth(run, dataset, items)}

@@ -1,0 +1,229 @@
+"""Descriptors of molecules by RDKit: Morgan counts, MACCS keys, and its list of numbers."""
+
+import contextlib
+import logging
+import zlib
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import numpy.typing as npt
+import torch
+from rdkit import Chem, rdBase
+from rdkit.Chem import Descriptors, rdFingerprintGenerator, rdMolDescriptors
+from rdkit.Chem.rdchem import Mol
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from deepergcn.data.molecules.fragments import Fragments, largest_fragment
+from deepergcn.data.molecules.parse import Form, parse_molecule
+from deepergcn.data.storage.files import write_tensors
+from deepergcn.data.storage.memory import check_memory
+from deepergcn.data.tables.columns import Columns
+from deepergcn.errors import InputError
+
+KINDS = ("morgan", "maccs", "rdkit")
+"""What RDKit computes; any other name is a column of the user's file."""
+
+NAMES: tuple[str, ...] = tuple(name for name, _ in Descriptors.descList if name not in ("Ipc", "AvgIpc"))
+"""RDKit's numbers of ``rdkit``: all of its list but the information content Ipc, which exceeds float32 for drug-like
+molecules and takes most of the time."""
+
+MORGAN_SIZE, MACCS_SIZE, RADIUS = 2048, 167, 2
+_MOST = 1e30  # a larger number is as unknown as an infinite one: its square would not be finite
+_CHUNK = 100
+_WORTH_PROCESSES = 500
+_IDLE_SECONDS = 5
+_FUNCTIONS: dict[str, Callable[[Mol], float]] = dict(Descriptors.descList)
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class MoleculeDescriptors:
+    """The descriptors of molecules.
+
+    Attributes:
+        fingerprints: uint8 [molecules, counts], ``morgan`` and ``maccs`` in the order in which they were named; None
+            without any.
+        descriptors: float32 [molecules, numbers], ``rdkit`` and columns; NaN where unknown; None without any.
+    """
+
+    fingerprints: Tensor | None = None
+    descriptors: Tensor | None = None
+
+    def fields(self) -> dict[str, Tensor | None]:
+        """The fields of a :class:`deepergcn.data.Dataset`."""
+        return {"fingerprints": self.fingerprints, "descriptors": self.descriptors}
+
+
+def check_names(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, each once."""
+    for name in names:
+        if not isinstance(name, str) or not name.strip():
+            raise InputError(f"descriptors has {name!r}; expected {', '.join(KINDS)} or the name of a column")
+    if len(set(names)) < len(names):
+        raise InputError(f"descriptors are {', '.join(names)}; expected each once")
+    return tuple(names)
+
+
+def described(names: Sequence[str]) -> tuple[str, ...]:
+    """What each of these descriptors is, for people."""
+    sizes = {
+        "morgan": f"morgan ({MORGAN_SIZE:,} counts)",
+        "maccs": f"maccs ({MACCS_SIZE} keys)",
+        "rdkit": f"rdkit ({len(NAMES)} numbers)",
+    }
+    return tuple(sizes.get(name, f"column {name}") for name in names)
+
+
+def molecule_descriptors(
+    texts: Sequence[str | None],
+    names: Sequence[str],
+    *,
+    form: Form = "smiles",
+    fragments: Fragments = "all",
+    table: Columns | None = None,
+    workers: int | None = None,
+    cache_file: Path | None = None,
+    key: str = "",
+) -> MoleculeDescriptors:
+    """The descriptors of molecules.
+
+    Args:
+        texts: the molecules. One that RDKit cannot read has counts of 0 and numbers that are unknown.
+        names: of :data:`KINDS`, or of columns of ``table`` that hold numbers.
+        form: the format of the molecules.
+        fragments: which fragments of a molecule are kept.
+        table: the rows of the molecules.
+        workers: the number of processes; by default one per core.
+        cache_file: where the result of RDKit is kept, if its ``key`` is the same.
+        key: a digest of all that the result depends on.
+    """
+    names = check_names(names)
+    kinds = tuple(name for name in names if name in KINDS)
+    columns = [name for name in names if name not in KINDS]
+    if columns and table is None:
+        raise InputError(f"descriptors: the column {columns[0]!r} is of a file; expected a file with it")
+    found = _load(cache_file, key) if cache_file is not None and kinds else None
+    if found is None:
+        found = _compute(texts, kinds, form, fragments, workers)
+        if cache_file is not None and kinds:
+            _save(cache_file, key, found)
+    if table is None or not columns:
+        return found
+    table.require(columns, "descriptors")
+    values = torch.from_numpy(np.stack([table.numbers(name) for name in columns], axis=1))
+    numbers = values.masked_fill(values.abs() > _MOST, torch.nan).float()
+    parts = [numbers] if found.descriptors is None else [found.descriptors, numbers]
+    return MoleculeDescriptors(found.fingerprints, torch.cat(parts, dim=1))
+
+
+def _compute(
+    texts: Sequence[str | None], kinds: tuple[str, ...], form: Form, fragments: Fragments, workers: int | None
+) -> MoleculeDescriptors:
+    if not kinds:
+        return MoleculeDescriptors()
+    check_memory(len(texts) * (MORGAN_SIZE + MACCS_SIZE + 4 * len(NAMES)), f"descriptors of {len(texts)} molecules")
+    if len(texts) < _WORTH_PROCESSES:
+        workers = 1
+    chunks = [texts[start : start + _CHUNK] for start in range(0, len(texts), _CHUNK)]
+    with contextlib.closing(_chunks(chunks, kinds, form, fragments, workers)) as results:
+        parts = list(results)
+    counts, numbers = ([part[place] for part in parts] for place in (0, 1))
+    return MoleculeDescriptors(
+        torch.from_numpy(np.concatenate(counts)) if {"morgan", "maccs"} & set(kinds) else None,
+        torch.from_numpy(np.concatenate(numbers)) if "rdkit" in kinds else None,
+    )
+
+
+Part = tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]
+
+
+def _chunks(
+    chunks: Iterable[Sequence[str | None]],
+    kinds: tuple[str, ...],
+    form: Form,
+    fragments: Fragments,
+    workers: int | None,
+) -> Generator[Part]:
+    if workers == 1:
+        for texts in chunks:
+            yield _chunk(texts, kinds, form, fragments)
+        return
+    with joblib.parallel_config("loky", idle_worker_timeout=_IDLE_SECONDS):
+        yield from joblib.Parallel(n_jobs=workers or joblib.cpu_count(), return_as="generator")(
+            joblib.delayed(_chunk)(texts, kinds, form, fragments) for texts in chunks
+        )
+
+
+def _chunk(texts: Sequence[str | None], kinds: tuple[str, ...], form: Form, fragments: Fragments) -> Part:
+    with rdBase.BlockLogs():
+        mols = [_molecule(text, form, fragments) for text in texts]
+        counts = [np.concatenate([np.zeros(0, np.uint8), *_counts(mol, kinds)]) for mol in mols]
+        numbers = [_numbers(mol) if "rdkit" in kinds else np.zeros(0, np.float32) for mol in mols]
+    return np.stack(counts), np.stack(numbers)
+
+
+def _molecule(text: str | None, form: Form, fragments: Fragments) -> Mol | None:
+    mol = parse_molecule(text, form)
+    if isinstance(mol, str):
+        return None
+    return largest_fragment(mol) if fragments == "largest" and len(Chem.GetMolFrags(mol)) > 1 else mol
+
+
+def _counts(mol: Mol | None, kinds: tuple[str, ...]) -> list[npt.NDArray[np.uint8]]:
+    found = []
+    for kind in kinds:
+        if kind == "morgan":
+            counts = np.zeros(MORGAN_SIZE) if mol is None else _morgan().GetCountFingerprintAsNumPy(mol)
+            found.append(np.minimum(counts, 255).astype(np.uint8))
+        elif kind == "maccs":
+            keys = np.zeros(MACCS_SIZE, np.uint8)
+            if mol is not None:
+                keys[list(rdMolDescriptors.GetMACCSKeysFingerprint(mol).GetOnBits())] = 1
+            found.append(keys)
+    return found
+
+
+def _numbers(mol: Mol | None) -> npt.NDArray[np.float32]:
+    values = np.full(len(NAMES), np.nan)
+    if mol is not None:
+        for place, name in enumerate(NAMES):
+            with contextlib.suppress(RuntimeError, ValueError, ZeroDivisionError, OverflowError):
+                values[place] = _FUNCTIONS[name](mol)
+    values[~(np.abs(values) <= _MOST)] = np.nan
+    return values.astype(np.float32)
+
+
+@cache
+def _morgan() -> Any:
+    return rdFingerprintGenerator.GetMorganGenerator(radius=RADIUS, fpSize=MORGAN_SIZE)
+
+
+def _load(file: Path, key: str) -> MoleculeDescriptors | None:
+    try:
+        with safe_open(file, framework="pt") as opened:
+            header = (opened.metadata() or {}).get("deepergcn", "")
+            arrays = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118, it is not a dict
+    except (OSError, SafetensorError):
+        return None
+    return MoleculeDescriptors(**arrays) if header == _header(key, arrays) else None
+
+
+def _save(file: Path, key: str, found: MoleculeDescriptors) -> None:
+    arrays = {name: values for name, values in found.fields().items() if values is not None}
+    try:
+        write_tensors(file, arrays, {"deepergcn": _header(key, arrays)})
+    except InputError as error:
+        _log.warning("the cache of descriptors: %s", error)
+
+
+def _header(key: str, arrays: dict[str, Tensor]) -> str:
+    return " ".join(
+        [key, *(f"{name}={zlib.crc32(values.numpy().tobytes())}" for name, values in sorted(arrays.items()))]
+    )

@@ -1,0 +1,88 @@
+"""Descriptors beside the graphs of molecules: what they count, and where they are unknown."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from rdkit import Chem
+from rdkit.Chem import rdFingerprintGenerator
+from torch.testing import assert_close
+
+from deepergcn.data.batching.loader import GraphLoader
+from deepergcn.data.molecules.descriptors import MACCS_SIZE, MORGAN_SIZE, NAMES, molecule_descriptors
+from deepergcn.data.molecules.read import read_molecules
+from deepergcn.errors import InputError
+from tests.training.trained import molecule_file, write_lines
+
+SMILES = ["CCO", "c1ccccc1C(=O)O", "not a molecule", "[Na+].CC(=O)[O-]"]
+
+
+def test_counts_are_those_of_rdkit_and_zero_for_what_it_cannot_read() -> None:
+    found = molecule_descriptors(SMILES, ("morgan", "maccs"))
+    assert found.descriptors is None
+    assert found.fingerprints is not None
+    assert found.fingerprints.shape == (4, MORGAN_SIZE + MACCS_SIZE)
+    generator = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048)
+    expected = generator.GetCountFingerprintAsNumPy(Chem.MolFromSmiles(SMILES[1]))
+    np.testing.assert_array_equal(found.fingerprints[1, :MORGAN_SIZE].numpy(), expected)
+    assert not bool(found.fingerprints[2].any())
+
+
+def test_numbers_are_those_of_rdkit_and_unknown_where_it_gives_none() -> None:
+    found = molecule_descriptors(SMILES, ("rdkit",)).descriptors
+    assert found is not None
+    assert found.shape == (4, len(NAMES))
+    assert_close(found[0, NAMES.index("MolWt")], torch.tensor(46.069))
+    assert bool(found[2].isnan().all())
+    assert not bool(found.isinf().any())
+    assert "Ipc" not in NAMES
+
+
+def test_the_largest_fragment_alone_counts_where_it_alone_is_kept() -> None:
+    salt, acid = (molecule_descriptors([text], ("maccs",)).fingerprints for text in (SMILES[3], "CC(=O)[O-]"))
+    kept = molecule_descriptors([SMILES[3]], ("maccs",), fragments="largest").fingerprints
+    assert kept is not None
+    assert acid is not None
+    assert salt is not None
+    assert_close(kept, acid)
+    assert not torch.equal(salt, acid)
+
+
+def test_a_file_has_descriptors_in_the_order_of_its_graphs_and_batches_bring_them(tmp_path: Path) -> None:
+    file = write_lines(tmp_path / "m.csv", "smiles,y,t", "CCO,1,20", "C1CC,2,30", "CC,3,", "CCC,4,1e300")
+    dataset = read_molecules(file, targets="y", kind="regression", descriptors=("maccs", "t"), root=tmp_path)
+    assert dataset.descriptors is not None
+    assert_close(dataset.descriptors, torch.tensor([[20.0], [torch.nan], [torch.nan]]), equal_nan=True)
+    batch = GraphLoader(dataset, batch_size=2).collate([2, 0])
+    assert dataset.fingerprints is not None
+    expected = torch.cat((dataset.fingerprints[[2, 0]].float(), dataset.descriptors[[2, 0]]), 1)
+    assert_close(batch.descriptors, expected, equal_nan=True)
+
+
+def test_a_second_reading_takes_them_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = molecule_file(tmp_path)
+    first = read_molecules(file, targets="target", descriptors=("morgan",), root=tmp_path)
+    monkeypatch.setattr("deepergcn.data.molecules.descriptors._compute", pytest.fail)
+    again = read_molecules(file, targets="target", descriptors=("morgan",), seed=7, root=tmp_path)
+    assert first.fingerprints is not None
+    assert again.fingerprints is not None
+    assert_close(again.fingerprints, first.fingerprints)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("morgan", "morgan"), "expected each once"),
+        (("weight",), "no column 'weight'"),
+        (("name",), "expected a number"),
+    ],
+)
+def test_wrong_names_are_refused(tmp_path: Path, names: tuple[str, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_molecules(molecule_file(tmp_path), targets="target", descriptors=names, root=tmp_path)
+
+
+def test_a_column_needs_a_file() -> None:
+    with pytest.raises(InputError, match="the column 'weight' is of a file"):
+        molecule_descriptors(["CC"], ("weight",))

@@ -1,0 +1,136 @@
+"""A random forest beside a network: exactly scikit-learn's, stored without pickle, weighed by validation."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from torch.testing import assert_close
+
+from deepergcn.data.dataset import Dataset
+from deepergcn.data.molecules.read import read_molecules
+from deepergcn.data.seeds import derive
+from deepergcn.data.task import Task
+from deepergcn.errors import InputError
+from deepergcn.inference.export import export
+from deepergcn.inference.predictor import load
+from deepergcn.recipes.schema import BlendSection
+from deepergcn.report.page import run_page
+from deepergcn.runs.model.blend import mixed
+from deepergcn.runs.model.calibration import Calibration
+from deepergcn.runs.model.forest import Forest, filled
+from deepergcn.runs.run import Run
+from deepergcn.training.blend import choose_weight, fit_forest
+from deepergcn.training.train import train
+from tests.training.small import molecule_settings, molecules
+from tests.training.trained import molecule_file
+
+SECTION = BlendSection(trees=7, min_leaf=1)
+
+
+def data(folder: Path, kind: str) -> Dataset:
+    names = ("maccs", "rdkit")
+    return read_molecules(
+        molecule_file(folder, kind), targets="target", descriptors=names, fractions=(0.7, 0.2, 0.1), root=folder
+    )
+
+
+@pytest.mark.parametrize("kind", ["classes", "binary", "numbers"])
+def test_the_forest_predicts_what_that_of_scikit_learn_does(tmp_path: Path, kind: str) -> None:
+    dataset = data(tmp_path, kind)
+    forest = fit_forest(dataset, SECTION, seed=3)
+    train_part = dataset.split["train"]
+    x, every = (filled(dataset, items, forest.fill) for items in (train_part, torch.arange(len(dataset))))
+    y = dataset.y[train_part].numpy().ravel()
+    options = {"n_estimators": 7, "min_samples_leaf": 1, "random_state": derive(3, "forest", 0) % (1 << 31)}
+    if kind == "numbers":
+        expected = RandomForestRegressor(max_features=1 / 3, **options).fit(x, y).predict(every)[:, None]
+    else:
+        fitted = RandomForestClassifier(max_features="sqrt", **options).fit(x, y.astype(np.int64))
+        expected = fitted.predict_proba(every)[:, 1:] if kind == "binary" else fitted.predict_proba(every)
+    np.testing.assert_allclose(forest(dataset, torch.arange(len(dataset))).numpy(), expected, rtol=1e-12, atol=1e-15)
+
+
+def test_every_target_has_its_own_forest_and_one_without_labels_says_nothing(tmp_path: Path) -> None:
+    one = data(tmp_path, "numbers")
+    y = torch.cat((one.y, one.y * 10, torch.full_like(one.y, torch.nan)), 1)
+    dataset = one.replace(y=y, task=Task("graph", "regression", 3, "rmse"), label_names=("a", "b", "c"))
+    found = fit_forest(dataset, SECTION, seed=0)(dataset, torch.arange(len(dataset)))
+    alone = fit_forest(one, SECTION, seed=0)(one, torch.arange(len(one)))
+    assert_close(found[:, :1], alone)
+    assert not torch.equal(found[:, 1], 10 * found[:, 0])
+    assert not bool(found[:, 2].any())
+
+
+@pytest.mark.parametrize("calibration", [None, Calibration(scale=(0.7,), shift=(-1.5,))])
+def test_a_mixture_has_the_mean_of_the_probabilities(calibration: Calibration | None) -> None:
+    task = Task("graph", "binary", 1, "rocauc")
+    outputs, forest = torch.tensor([[-3.0], [0.2], [30.0]]), torch.tensor([[0.9], [0.0], [1.0]], dtype=torch.float64)
+    calibrated = outputs if calibration is None else calibration(outputs)
+    expected = 0.75 * calibrated.sigmoid() + 0.25 * forest
+    together = mixed(task, outputs, forest, 0.25, calibration)
+    assert_close((together if calibration is None else calibration(together)).sigmoid(), expected.float())
+    assert mixed(task, outputs, forest, 0.0, calibration) is outputs
+
+
+def test_the_weight_is_the_best_of_the_validation_part(tmp_path: Path) -> None:
+    dataset = data(tmp_path, "numbers")
+    valid = dataset.split["valid"]
+    truth = dataset.y[valid]
+    off = torch.tensor([[1.0], [-2.0]])[: len(valid)]
+    assert choose_weight(dataset, truth + off, (truth - off).double(), valid, None) == 0.5
+    assert choose_weight(dataset, truth + off, truth.double(), valid, None) == 1.0
+    assert choose_weight(dataset, truth, (truth + off).double(), valid, None) == 0.0
+
+
+def test_a_damaged_forest_is_refused(tmp_path: Path) -> None:
+    dataset = data(tmp_path, "binary")
+    tensors = fit_forest(dataset, SECTION, seed=0).tensors()
+    origin = "model.safetensors"
+    assert Forest.from_tensors(tensors, dataset.task, origin).trees == 7
+    endless = tensors | {"forest.right": torch.zeros_like(tensors["forest.right"])}
+    strange = tensors | {"forest.feature": tensors["forest.feature"] + 10_000}
+    for wrong in (endless, strange):
+        with pytest.raises(InputError, match="its forest is damaged"):
+            Forest.from_tensors(wrong, dataset.task, origin)
+    with pytest.raises(InputError, match=r"forest\.value is damaged"):
+        Forest.from_tensors(tensors | {"forest.value": torch.zeros(3)}, dataset.task, origin)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("blended")
+    settings = ("data.descriptors=[maccs]", "blend={trees: 5}", "training.epochs=1", "model.num_layers=2")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DEEPERGCN_DATA", str(folder / "data"))
+        return train(settings=molecule_settings(molecules(folder), *settings), out=folder / "run").path
+
+
+def test_a_run_keeps_scores_and_predictions_of_both_together(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEEPERGCN_DATA", str(run.parent / "data"))
+    summary = Run.open(run).summary()
+    assert summary is not None
+    assert summary.blend is not None
+    model = load(run)
+    assert model.blend is not None
+    assert model.blend.weight == summary.blend.weight
+    assert model.evaluate(["test"])["test"] == pytest.approx(summary.test_score)
+    shutil.copy(run / "model.safetensors", tmp_path / "model.safetensors")
+    alone = load(tmp_path / "model.safetensors")
+    found = alone.predict(["CCO", "CCN"])
+    np.testing.assert_array_equal(found.values, model.predict(["CCO", "CCN"]).values)
+    assert f"{summary.blend.weight:.0%} random forest of 5 trees" in found.made_of
+    assert any(name == "blend" and "forest alone rocauc" in text for name, text in run_page(run).facts)
+    with pytest.raises(InputError, match="a blend of network and forest cannot be exported"):
+        export(model, tmp_path / "model.pt2", "torch-export")
+
+
+def test_a_forest_needs_descriptors(tmp_path: Path) -> None:
+    settings = molecule_settings(molecules(tmp_path), "blend={trees: 5}")
+    with pytest.raises(InputError, match=r"blend: .*expected data.descriptors too"):
+        train(settings=settings, out=tmp_path / "run")
+    assert not (tmp_path / "run" / "run.json").exists()

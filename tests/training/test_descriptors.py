@@ -1,0 +1,89 @@
+"""A run with descriptors: they are computed again wherever its network is used, without being told."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from torch.testing import assert_close
+
+from deepergcn.errors import InputError
+from deepergcn.inference.explain import explain
+from deepergcn.inference.export import example
+from deepergcn.inference.predictor import load
+from deepergcn.nn.descriptors import DescriptorScale
+from deepergcn.training.own_data import Choices, own_molecules
+from deepergcn.training.train import train
+from tests.training.small import molecule_settings, molecules
+from tests.training.trained import write_lines
+
+SETTINGS = ("data.descriptors=[morgan, rdkit]", "training.epochs=1", "model.num_layers=2")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("described")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DEEPERGCN_DATA", str(folder / "data"))
+        return train(settings=molecule_settings(molecules(folder), *SETTINGS), out=folder / "run").path
+
+
+@pytest.fixture(autouse=True)
+def own_cache(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEEPERGCN_DATA", str(run.parent / "data"))
+
+
+def test_the_model_file_alone_predicts_embeds_and_explains(run: Path, tmp_path: Path) -> None:
+    model = load(run / "model.safetensors")
+    file = write_lines(tmp_path / "new.csv", "smiles", "CCO", "CCN", "no molecule")
+    listed, read = model.predict(["CCO", "CCN"]), model.predict(file)
+    np.testing.assert_allclose(read.values[:2], listed.values, rtol=1e-6)
+    assert np.isnan(read.values[2]).all()
+    assert model.embed(["CCO"]).values.shape == (1, 16)
+    (explained,) = explain(model, ["CCO"], neighbours=False)
+    assert explained.descriptors is not None
+    parts = sum(v for _, v in explained.nodes) + sum(v for *_, v in explained.edges) + explained.descriptors
+    assert parts + explained.residual == pytest.approx(explained.value - explained.baseline, abs=1e-5)
+    assert example(model)["descriptors"].shape[1] == 2048 + 215
+
+
+def test_the_scale_is_that_of_the_train_part_and_the_run_evaluates(run: Path) -> None:
+    model = load(run)
+    dataset = model.dataset()
+    assert dataset.descriptors is not None
+    train_part = dataset.descriptors[dataset.split["train"]]
+    (scale,) = (module for module in model.network.modules() if isinstance(module, DescriptorScale))
+    assert_close(scale.mean, train_part.double().nanmean(0).float(), rtol=1e-4, atol=1e-5)
+    assert set(model.evaluate()) == {"train", "valid", "test"}
+
+
+def test_a_resumed_run_takes_them_again(run: Path) -> None:
+    again = train(out=run, resume=True, epochs=2)
+    assert len(again.metrics()) == 2
+
+
+def test_a_dataset_without_them_is_refused(run: Path) -> None:
+    model = load(run)
+    bare = model.dataset().replace(fingerprints=None, descriptors=None)
+    with pytest.raises(InputError, match=r"has 0 descriptors of every graph; the network was trained on 2263"):
+        model.predict(bare)
+
+
+def test_the_report_names_them_and_wrong_ones_are_refused(tmp_path: Path) -> None:
+    file = write_lines(
+        tmp_path / "own.csv",
+        "smiles,y,heat,part",
+        *(f"{'C' * (i % 9 + 1)}O,{i % 2},{i * 1.5},train" for i in range(40)),
+    )
+    found = own_molecules(file, targets="y", descriptors=("maccs", "heat"), root=tmp_path)
+    assert ("beside", "maccs (167 keys), column heat of each molecule; --descriptors says others") in found.lines()
+    assert 'data.descriptors=["maccs", "heat"]' in found.settings
+    assert found.loaded.dataset.descriptors is not None
+    for names, message in ((("y",), "is a target or the split"), (("hot",), "--descriptors is 'hot'; expected morgan")):
+        with pytest.raises(InputError, match=message):
+            own_molecules(file, targets="y", descriptors=names, choices=Choices(), root=tmp_path)
+
+
+def test_datasets_without_molecules_say_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has no option 'descriptors'"):
+        train("synthetic-proteins", settings=["data.descriptors=[morgan]"], out=tmp_path / "run")
+    assert not (tmp_path / "run" / "run.json").exists()
