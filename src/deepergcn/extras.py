@@ -10,7 +10,6 @@ TRAIN = {
     "pydantic": "pydantic",
     "rdkit": "rdkit",
     "rich": "rich",
-    "sklearn": "scikit-learn",
     "torchmetrics": "torchmetrics",
     "typer": "typer",
     "yaml": "pyyaml",

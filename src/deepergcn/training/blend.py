@@ -1,6 +1,7 @@
 """Fit a random forest beside a trained network, on the same descriptors, and choose its weight by validation."""
 
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,11 @@ _PARTS = ("valid", "test")
 
 def check_blend(recipe: Recipe, dataset: Dataset) -> None:
     """Check that a forest can be fitted, before the network is trained."""
-    if recipe.blend is not None and dataset.fingerprints is None and dataset.descriptors is None:
+    if recipe.blend is None:
+        return
+    if find_spec("sklearn") is None:
+        raise InputError("blend: a forest needs scikit-learn: pip install 'deepergcn[forest]', or --blend none")
+    if dataset.fingerprints is None and dataset.descriptors is None:
         raise InputError("blend: a forest learns from descriptors of molecules; expected data.descriptors too")
 
 
