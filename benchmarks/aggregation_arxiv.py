@@ -5,13 +5,14 @@ python -m benchmarks.aggregation_arxiv
 
 import functools
 import warnings
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 from torch_geometric.nn import GENConv
 
 from benchmarks.graphs import arxiv, features_and_gradient
-from benchmarks.measure import Contestant, Step, memories, memory_asked, minimum_times, report
+from benchmarks.measure import CPU, Comparison, Contestant, Step, compare
 from deepergcn import ops
 
 CHANNELS = 128
@@ -23,11 +24,11 @@ def graph() -> tuple[Tensor, int, str]:
     return arxiv()
 
 
-def ours(aggregator: str) -> Step:
+def ours(aggregator: str, device: torch.device, dtype: torch.dtype) -> Step:
     edge_index, nodes, _ = graph()
-    adjacency = ops.Adjacency.from_edge_index(edge_index, nodes)
-    x, g = features_and_gradient(graph()[1], CHANNELS)
-    parameter = torch.ones((), requires_grad=True)
+    adjacency = ops.Adjacency.from_edge_index(edge_index, nodes).to(device)
+    x, g = features_and_gradient(nodes, CHANNELS, device, dtype)
+    parameter = torch.ones((), device=device, requires_grad=True)
 
     def step() -> None:
         if aggregator == "softmax":
@@ -39,10 +40,10 @@ def ours(aggregator: str) -> Step:
     return step
 
 
-def pyg(aggregator: str, compiled: bool) -> Step:
-    edge_index, _, _ = graph()
-    conv = GENConv(CHANNELS, CHANNELS, num_layers=1, **AGGREGATORS[aggregator])
-    x, g = features_and_gradient(graph()[1], CHANNELS)
+def pyg(aggregator: str, compiled: bool, device: torch.device, dtype: torch.dtype) -> Step:
+    edge_index = graph()[0].to(device)
+    conv = GENConv(CHANNELS, CHANNELS, num_layers=1, **AGGREGATORS[aggregator]).to(device, dtype)
+    x, g = features_and_gradient(graph()[1], CHANNELS, device, dtype)
     parameter = next(conv.aggr_module.parameters())
 
     def aggregate(x: Tensor) -> Tensor:
@@ -57,15 +58,15 @@ def pyg(aggregator: str, compiled: bool) -> Step:
     return step
 
 
-def floor() -> Step:
+def floor(device: torch.device, dtype: torch.dtype) -> Step:
     """Four sparse products of width D: two for S and A, two with the transpose for G and H."""
     edge_index, nodes, _ = graph()
-    ones = torch.ones(edge_index.shape[1])
+    ones = torch.ones(edge_index.shape[1], dtype=dtype)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        matrix = torch.sparse_coo_tensor(edge_index.flip(0), ones, (nodes, nodes)).to_sparse_csr()
-        transpose = torch.sparse_coo_tensor(edge_index, ones, (nodes, nodes)).to_sparse_csr()
-    x = features_and_gradient(graph()[1], CHANNELS)[0].detach()
+        matrix = torch.sparse_coo_tensor(edge_index.flip(0), ones, (nodes, nodes)).to_sparse_csr().to(device)
+        transpose = torch.sparse_coo_tensor(edge_index, ones, (nodes, nodes)).to_sparse_csr().to(device)
+    x = features_and_gradient(nodes, CHANNELS, device, dtype)[0].detach()
 
     def step() -> None:
         for factor in (matrix, matrix, transpose, transpose):
@@ -74,30 +75,21 @@ def floor() -> Step:
     return step
 
 
-def contestants(aggregator: str) -> dict[str, Contestant]:
+def contestants(aggregator: str, device: torch.device, dtype: torch.dtype) -> dict[str, Contestant]:
     return {
-        "deepergcn": lambda: ours(aggregator),
-        "PyG": lambda: pyg(aggregator, compiled=False),
-        "PyG, torch.compile": lambda: pyg(aggregator, compiled=True),
-        "floor: 4 sparse products": floor,
+        "deepergcn": lambda: ours(aggregator, device, dtype),
+        "PyG": lambda: pyg(aggregator, False, device, dtype),
+        "PyG, torch.compile": lambda: pyg(aggregator, True, device, dtype),
+        "floor: 4 sparse products": lambda: floor(device, dtype),
     }
 
 
-def main() -> None:
-    every = {
-        f"{name}/{aggregator}": make for aggregator in AGGREGATORS for name, make in contestants(aggregator).items()
-    }
-    if memory_asked(every):
-        return
+def comparisons(device: torch.device = CPU, dtype: torch.dtype = torch.float32) -> Iterator[Comparison]:
+    edge_index, nodes, origin = graph()
     for aggregator in AGGREGATORS:
-        rivals = contestants(aggregator)
-        seconds = minimum_times(rivals, repeats=4)
-        prefixed = memories("aggregation_arxiv", {f"{name}/{aggregator}": make for name, make in rivals.items()})
-        memory = {name.split("/")[0]: size for name, size in prefixed.items()}
-        edge_index, nodes, origin = graph()
         title = f"{aggregator}, {nodes:,} nodes, {edge_index.shape[1]:,} edges ({origin}), {CHANNELS} channels"
-        report("aggregation_arxiv", title, seconds, memory)
+        yield Comparison(title, contestants(aggregator, device, dtype), repeats=4)
 
 
 if __name__ == "__main__":
-    main()
+    compare("aggregation_arxiv", comparisons())

@@ -5,13 +5,14 @@ features an edge, with and without the paper's second Linear layer on top.
 """
 
 import functools
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GENConv
 
 from benchmarks.graphs import features_and_gradient, proteins_partition
-from benchmarks.measure import Contestant, Step, memories, memory_asked, minimum_times, report
+from benchmarks.measure import CPU, Comparison, Contestant, Step, compare
 from deepergcn import ops
 from deepergcn.nn import AffineEncoder
 
@@ -23,12 +24,14 @@ def graph() -> tuple[Tensor, Tensor, int]:
     return proteins_partition()
 
 
-def ours(stacked: bool) -> Step:
-    edge_index, raw, nodes = graph()
-    adjacency = ops.Adjacency.from_edge_index(edge_index, nodes)
+def ours(stacked: bool, device: torch.device, dtype: torch.dtype) -> Step:
+    edge_index, features, nodes = graph()
+    raw = features.to(device, dtype)
+    adjacency = ops.Adjacency.from_edge_index(edge_index, nodes).to(device)
     encoders = nn.ModuleList([AffineEncoder(8, CHANNELS)] + [AffineEncoder(CHANNELS, CHANNELS)] * stacked)
-    x, g = features_and_gradient(graph()[2], CHANNELS)
-    beta = torch.ones((), requires_grad=True)
+    encoders.to(device, dtype)
+    x, g = features_and_gradient(nodes, CHANNELS, device, dtype)
+    beta = torch.ones((), device=device, requires_grad=True)
     learned = [x, beta, *encoders.parameters()]
 
     def step() -> None:
@@ -40,11 +43,11 @@ def ours(stacked: bool) -> Step:
     return step
 
 
-def pyg(stacked: bool, compiled: bool) -> Step:
-    edge_index, raw, _ = graph()
-    encoders = nn.Sequential(nn.Linear(8, CHANNELS), *[nn.Linear(CHANNELS, CHANNELS)] * stacked)
-    conv = GENConv(CHANNELS, CHANNELS, num_layers=1, aggr="softmax", learn_t=True)
-    x, g = features_and_gradient(graph()[2], CHANNELS)
+def pyg(stacked: bool, compiled: bool, device: torch.device, dtype: torch.dtype) -> Step:
+    edge_index, raw = graph()[0].to(device), graph()[1].to(device, dtype)
+    encoders = nn.Sequential(nn.Linear(8, CHANNELS), *[nn.Linear(CHANNELS, CHANNELS)] * stacked).to(device, dtype)
+    conv = GENConv(CHANNELS, CHANNELS, num_layers=1, aggr="softmax", learn_t=True).to(device, dtype)
+    x, g = features_and_gradient(graph()[2], CHANNELS, device, dtype)
     learned = [x, *conv.aggr_module.parameters(), *encoders.parameters()]
 
     def aggregate(x: Tensor) -> Tensor:
@@ -59,28 +62,20 @@ def pyg(stacked: bool, compiled: bool) -> Step:
     return step
 
 
-def contestants(stacked: bool) -> dict[str, Contestant]:
+def contestants(stacked: bool, device: torch.device, dtype: torch.dtype) -> dict[str, Contestant]:
     return {
-        "deepergcn": lambda: ours(stacked),
-        "PyG": lambda: pyg(stacked, compiled=False),
-        "PyG, torch.compile": lambda: pyg(stacked, compiled=True),
+        "deepergcn": lambda: ours(stacked, device, dtype),
+        "PyG": lambda: pyg(stacked, False, device, dtype),
+        "PyG, torch.compile": lambda: pyg(stacked, True, device, dtype),
     }
 
 
-def main() -> None:
-    kinds = {"one Linear": False, "two Linears": True}
-    every = {f"{name}/{kind}": make for kind, stacked in kinds.items() for name, make in contestants(stacked).items()}
-    if memory_asked(every):
-        return
-    for kind, stacked in kinds.items():
-        rivals = contestants(stacked)
-        seconds = minimum_times(rivals, repeats=5)
-        prefixed = memories("aggregation_proteins", {f"{name}/{kind}": make for name, make in rivals.items()})
-        memory = {name.split("/")[0]: size for name, size in prefixed.items()}
-        edge_index, _, nodes = graph()
+def comparisons(device: torch.device = CPU, dtype: torch.dtype = torch.float32) -> Iterator[Comparison]:
+    edge_index, _, nodes = graph()
+    for kind, stacked in {"one Linear": False, "two Linears": True}.items():
         title = f"softmax, {nodes:,} nodes, {edge_index.shape[1]:,} edges, {CHANNELS} channels, 8 edge features, {kind}"
-        report("aggregation_proteins", title, seconds, memory)
+        yield Comparison(title, contestants(stacked, device, dtype), repeats=5)
 
 
 if __name__ == "__main__":
-    main()
+    compare("aggregation_proteins", comparisons())

@@ -15,7 +15,7 @@ from torch_geometric.loader import DataLoader
 from torchmetrics.functional.classification import binary_auroc
 
 from benchmarks.graphs import data_folder
-from benchmarks.measure import report
+from benchmarks.measure import CPU, report
 from benchmarks.peers import pyg_molhiv
 from deepergcn.categories import ATOM_SIZES, BOND_SIZES
 from deepergcn.data import load_dataset
@@ -32,18 +32,18 @@ def ours(folder: Path) -> float:
         return min(row["seconds"] or 0 for row in run.metrics())
 
 
-def pyg(folder: Path) -> float:
+def pyg(folder: Path, device: torch.device = CPU) -> float:
     dataset = load_dataset(folder)
     graphs = {part: [_typed(dataset.graph(i)) for i in rows.tolist()] for part, rows in dataset.split.items()}
     loaders = {part: DataLoader(some, batch_size=SIZE, shuffle=part == "train") for part, some in graphs.items()}
     torch.manual_seed(0)
-    model = pyg_molhiv(ATOM_SIZES, BOND_SIZES)
+    model = pyg_molhiv(ATOM_SIZES, BOND_SIZES).to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     spent = []
     for _ in range(EPOCHS):
         start = time.perf_counter()
         model.train()
-        for batch in loaders["train"]:
+        for batch in (b.to(device) for b in loaders["train"]):
             optimizer.zero_grad()
             out = model(batch.x, batch.edge_index, batch.edge_attr, batch.batch)
             F.binary_cross_entropy_with_logits(out, batch.y.float()).backward()
@@ -51,9 +51,10 @@ def pyg(folder: Path) -> float:
         model.eval()
         with torch.no_grad():
             for part in ("valid", "test"):
-                found = [(model(b.x, b.edge_index, b.edge_attr, b.batch), b.y) for b in loaders[part]]
+                moved = (b.to(device) for b in loaders[part])
+                found = [(model(b.x, b.edge_index, b.edge_attr, b.batch), b.y) for b in moved]
                 scores, labels = (torch.cat(some) for some in zip(*found, strict=True))
-                binary_auroc(scores, labels.int())
+                float(binary_auroc(scores, labels.int()))
         spent.append(time.perf_counter() - start)
     return min(spent)
 
@@ -64,15 +65,16 @@ def _typed(graph: Data) -> Data:
     return graph
 
 
-def main() -> None:
+def measure(device: torch.device = CPU, script: str = "epoch_molhiv", **setting: str) -> None:
+    """Measure both and report; ``deepergcn train`` takes a GPU wherever there is one."""
     folder = data_folder("ogbg_molhiv")
     if folder is None:
         print("ogbg_molhiv is not at hand; name the folder that holds it in DEEPERGCN_TEST_DATA")
         return
-    seconds = {"deepergcn train": ours(folder), "PyG": pyg(folder)}
+    seconds = {"deepergcn train": ours(folder), "PyG": pyg(folder, device)}
     title = f"epoch of ogbg-molhiv, batches of {SIZE}, with evaluation"
-    report("epoch_molhiv", title, seconds, {}, ours="deepergcn train")
+    report(script, title, seconds, {}, ours="deepergcn train", **setting)
 
 
 if __name__ == "__main__":
-    main()
+    measure()

@@ -43,10 +43,12 @@ def proteins_partition(edges: int = 790_000) -> tuple[Tensor, Tensor, int]:
     return torch.cat([one_way, one_way.flip(0)], dim=1), features.repeat(2, 1), nodes
 
 
-def features_and_gradient(nodes: int, channels: int) -> tuple[Tensor, Tensor]:
+def features_and_gradient(
+    nodes: int, channels: int, device: torch.device, dtype: torch.dtype = torch.float32
+) -> tuple[Tensor, Tensor]:
     """Features of every vertex, which are learned, and a gradient of the same shape."""
     generator = torch.Generator().manual_seed(0)
-    x, g = (torch.randn(nodes, channels, generator=generator) for _ in range(2))
+    x, g = (torch.randn(nodes, channels, generator=generator).to(device, dtype) for _ in range(2))
     return x.requires_grad_(), g
 
 

@@ -5,14 +5,15 @@ python -m benchmarks.growth
 
 import subprocess
 import sys
-import time
+from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib
 import numpy as np
 import torch
 
-from benchmarks.measure import RESULTS, Step, extra_memory, write_csv
+from benchmarks.graphs import features_and_gradient
+from benchmarks.measure import CPU, RESULTS, Step, extra_memory, least_seconds, write_csv
 from deepergcn import ops
 from deepergcn.nn import ResGEN
 
@@ -24,19 +25,19 @@ SIZES = {
 }
 
 
-def aggregation(nodes: int, edges: int, channels: int) -> Step:
+def aggregation(nodes: int, edges: int, channels: int, device: torch.device) -> Step:
     generator = torch.Generator().manual_seed(0)
-    adjacency = ops.Adjacency.from_edge_index(torch.randint(nodes, (2, edges), generator=generator), nodes)
-    x, g = (torch.randn(nodes, channels, generator=generator) for _ in range(2))
-    x.requires_grad_()
+    adjacency = ops.Adjacency.from_edge_index(torch.randint(nodes, (2, edges), generator=generator), nodes).to(device)
+    x, g = features_and_gradient(nodes, channels, device)
     return lambda: torch.autograd.grad(ops.softmax(x, adjacency), x, g)
 
 
-def network(layers: int) -> Step:
+def network(layers: int, device: torch.device) -> Step:
     generator = torch.Generator().manual_seed(0)
-    adjacency = ops.Adjacency.from_edge_index(torch.randint(20_000, (2, 200_000), generator=generator), 20_000)
-    x = torch.randn(20_000, 64, generator=generator)
-    model = ResGEN(64, 8, hidden_channels=64, num_layers=layers, dropout=0.1, checkpoint=True)
+    edge_index = torch.randint(20_000, (2, 200_000), generator=generator)
+    adjacency = ops.Adjacency.from_edge_index(edge_index, 20_000).to(device)
+    x = torch.randn(20_000, 64, generator=generator).to(device)
+    model = ResGEN(64, 8, hidden_channels=64, num_layers=layers, dropout=0.1, checkpoint=True).to(device)
 
     def step() -> None:
         model(x, adjacency).sum().backward()
@@ -44,25 +45,26 @@ def network(layers: int) -> Step:
     return step
 
 
-def prepare(axis: str, size: int) -> Step:
+def prepare(axis: str, size: int, device: torch.device) -> Step:
     match axis:
         case "edges":
-            return aggregation(size // 10, size, 64)
+            return aggregation(size // 10, size, 64, device)
         case "channels":
-            return aggregation(200_000, 2_000_000, size)
-    return network(size)
+            return aggregation(200_000, 2_000_000, size, device)
+    return network(size, device)
 
 
-def measure(axis: str, size: int) -> tuple[float, int]:
+def measure(axis: str, size: int, device: torch.device = CPU) -> tuple[float, int]:
     """The least seconds and the extra memory, in this process."""
-    step = prepare(axis, size)
-    memory = extra_memory(step)
-    spent = []
-    for _ in range(4):
-        start = time.perf_counter()
-        step()
-        spent.append(time.perf_counter() - start)
-    return min(spent), memory
+    step = prepare(axis, size, device)
+    memory = extra_memory(step, device=device)
+    return least_seconds({axis: step}, 4, device)[axis], memory
+
+
+def in_fresh_process(axis: str, size: int) -> tuple[float, int]:
+    command = [sys.executable, "-m", "benchmarks.growth", axis, str(size)]
+    answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    return float(answer[-2]), int(answer[-1])
 
 
 def plot(axis: str, sizes: list[int], seconds: list[float], memory: list[float], path: Path) -> None:
@@ -87,24 +89,23 @@ def plot(axis: str, sizes: list[int], seconds: list[float], memory: list[float],
     figure.savefig(path, dpi=120)
 
 
-def main() -> None:
-    if len(sys.argv) == 3:
-        print(*measure(sys.argv[1], int(sys.argv[2])))
-        return
+def grow(measured: Callable[[str, int], tuple[float, int]], name: str = "growth", **setting: object) -> None:
+    """Measure every size of every axis, and report tables and plots under ``name``."""
     for axis, sizes in SIZES.items():
         found = []
         for size in sizes:
-            command = [sys.executable, "-m", "benchmarks.growth", axis, str(size)]
-            answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
-            found.append((float(answer[-2]), int(answer[-1])))
+            found.append(measured(axis, size))
             print(f"{axis} {size:>9,}: {found[-1][0]:.4f} s, {found[-1][1] / 1e6:,.0f} MB", flush=True)
         rows: list[dict[str, object]] = [
             {axis: size, "seconds": f"{spent:.6f}", "extra_bytes": extra}
             for size, (spent, extra) in zip(sizes, found, strict=True)
         ]
-        write_csv("growth", axis, rows, {})
-        plot(axis, sizes, [s for s, _ in found], [m / 1e6 for _, m in found], RESULTS / f"growth_{axis}.png")
+        write_csv(name, axis, rows, setting)
+        plot(axis, sizes, [s for s, _ in found], [m / 1e6 for _, m in found], RESULTS / f"{name}_{axis}.png")
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) == 3:
+        print(*measure(sys.argv[1], int(sys.argv[2])))
+    else:
+        grow(in_fresh_process)

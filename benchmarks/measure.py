@@ -8,7 +8,8 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -19,9 +20,42 @@ from rich.table import Table
 
 RESULTS = Path(__file__).parent / "results"
 _LEAST = 1_000_000  # bytes; what a process frees and takes again between two readings is not seen
+CPU = torch.device("cpu")
 Step = Callable[[], object]
 Contestant = Callable[[], Step]
 """Sets up, and gives what is timed."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Codes that do the same work: one table.
+
+    Attributes:
+        title: what they do, and on what.
+        contestants: by name; ours is ``deepergcn``.
+        repeats: the times that each is timed.
+        warm_up: the times that each runs before.
+        weighed: whether the memory is measured on a CPU too, each in a fresh process.
+    """
+
+    title: str
+    contestants: Mapping[str, Contestant]
+    repeats: int
+    warm_up: int = 1
+    weighed: bool = True
+
+
+def compare(script: str, comparisons: Iterable[Comparison]) -> None:
+    """Measure on the CPU and report: times in turns in this process, memory in fresh ones of ``script``."""
+    tables = list(comparisons)
+    numbered = [{f"{number}/{name}": make for name, make in t.contestants.items()} for number, t in enumerate(tables)]
+    if _memory_asked({name: make for table in numbered for name, make in table.items()}):
+        return
+    for table, contestants in zip(tables, numbered, strict=True):
+        seconds = minimum_times(table.contestants, table.repeats, table.warm_up)
+        weights = _memories(script, contestants) if table.weighed else {}
+        memory = {name.partition("/")[2]: size for name, size in weights.items()}
+        report(script, table.title, seconds, memory)
 
 
 def minimum_times(contestants: Mapping[str, Contestant], repeats: int, warm_up: int = 1) -> dict[str, float]:
@@ -30,21 +64,44 @@ def minimum_times(contestants: Mapping[str, Contestant], repeats: int, warm_up: 
     for step in steps.values():
         for _ in range(warm_up):
             step()
+    return least_seconds(steps, repeats)
+
+
+def least_seconds(steps: Mapping[str, Step], repeats: int, device: torch.device = CPU) -> dict[str, float]:
+    """The least seconds of each step, in turns; a GPU is idle before and after each."""
     best = dict.fromkeys(steps, float("inf"))
     for _ in range(repeats):
         for name, step in steps.items():
             gc.collect()
+            wait_for(device)
             start = time.perf_counter()
             step()
+            wait_for(device)
             best[name] = min(best[name], time.perf_counter() - start)
     return best
 
 
-def extra_memory(step: Step, warm_up: bool = True) -> int:
-    """Bytes by which the resident size of this process peaks during a step above what is resident before it."""
+def wait_for(device: torch.device) -> None:
+    """Until a GPU has done all that it was told."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def extra_memory(step: Step, warm_up: bool = True, device: torch.device = CPU) -> int:
+    """Bytes by which the memory peaks during a step above what is taken before it.
+
+    On a CPU it is the resident memory of this process, on a GPU what its allocator has given out.
+    """
     if warm_up:
         step()
     gc.collect()
+    if device.type == "cuda":
+        wait_for(device)
+        allocated = torch.cuda.memory_allocated(device)
+        torch.cuda.reset_peak_memory_stats(device)
+        step()
+        wait_for(device)
+        return int(torch.cuda.max_memory_allocated(device)) - int(allocated)
     ctypes.CDLL(None).malloc_trim(0)  # what the warm-up has freed but not given back would hide as much of the step's
     Path("/proc/self/clear_refs").write_text("5")
     before = _status("VmRSS")
@@ -57,7 +114,7 @@ def _status(field: str) -> int:
     return int(line.split()[1]) * 1024
 
 
-def memories(script: str, contestants: Mapping[str, Contestant]) -> dict[str, int]:
+def _memories(script: str, contestants: Mapping[str, Contestant]) -> dict[str, int]:
     """``extra_memory`` of each contestant in a fresh process of ``script``."""
     found = {}
     for name in contestants:
@@ -128,8 +185,8 @@ def _processor() -> str:
         return platform.processor()
 
 
-def memory_asked(contestants: Mapping[str, Contestant]) -> bool:
-    """In a fresh process that ``memories`` started: measure the one contestant, print it, and say so."""
+def _memory_asked(contestants: Mapping[str, Contestant]) -> bool:
+    """In a fresh process that ``_memories`` started: measure the one contestant, print it, and say so."""
     if "--memory-of" not in sys.argv:
         return False
     print(extra_memory(contestants[sys.argv[sys.argv.index("--memory-of") + 1]]()))

@@ -4,7 +4,7 @@ python -m benchmarks.step_molhiv
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor, nn
@@ -12,18 +12,24 @@ from torch.nn import functional as F
 
 import deepergcn
 from benchmarks.graphs import molecules
-from benchmarks.measure import Contestant, Step, memory_asked, minimum_times, report
+from benchmarks.measure import CPU, Comparison, Contestant, Step, compare
 from benchmarks.peers import pyg_molhiv
 from deepergcn.categories import ATOM_SIZES, BOND_SIZES
+from deepergcn.data import Dataset
 from deepergcn.data.batching.batch import GraphBatch
 from deepergcn.data.batching.loader import GraphLoader
 from deepergcn.nn.networks.paper import ogbg_molhiv
 
 
 @functools.cache
-def batch(size: int) -> GraphBatch:
-    dataset = molecules()
-    return next(iter(GraphLoader(dataset, dataset.split["train"], batch_size=size, shuffle=True).batches(0)))
+def dataset() -> Dataset:
+    return molecules()
+
+
+def batch(size: int, device: torch.device) -> GraphBatch:
+    loader = GraphLoader(dataset(), dataset().split["train"], batch_size=size, shuffle=True)
+    drawn: GraphBatch = next(iter(loader.batches(0))).to(device)
+    return drawn
 
 
 def training_step(model: nn.Module, forward: Callable[[], Tensor], targets: Tensor, fused: bool) -> Step:
@@ -37,44 +43,41 @@ def training_step(model: nn.Module, forward: Callable[[], Tensor], targets: Tens
     return step
 
 
-def targets_of(size: int) -> Tensor:
-    return torch.randint(2, (size, 1), generator=torch.Generator().manual_seed(0)).float()
+def targets_of(size: int, device: torch.device) -> Tensor:
+    return torch.randint(2, (size, 1), generator=torch.Generator().manual_seed(0)).float().to(device)
 
 
-def ours(size: int) -> Step:
+def ours(size: int, device: torch.device) -> Step:
     torch.manual_seed(0)
-    model = ogbg_molhiv()
-    graphs = batch(size)
-    return training_step(model, lambda: model(graphs), targets_of(size), fused=True)
+    model = ogbg_molhiv().to(device)
+    graphs = batch(size, device)
+    return training_step(model, lambda: model(graphs), targets_of(size, device), fused=True)
 
 
-def pyg(size: int, fused: bool = False, accelerated: bool = False) -> Step:
+def pyg(size: int, device: torch.device, fused: bool = False, accelerated: bool = False) -> Step:
     torch.manual_seed(0)
-    model = pyg_molhiv(ATOM_SIZES, BOND_SIZES)
+    model = pyg_molhiv(ATOM_SIZES, BOND_SIZES).to(device)
     if accelerated:
         deepergcn.accelerate(model)
-    graphs = batch(size)
+    graphs = batch(size, device)
     given = (graphs.x.long(), graphs.edge_index, graphs.edge_attr.long(), graphs.batch)
-    return training_step(model, lambda: model(*given), targets_of(size), fused)
+    return training_step(model, lambda: model(*given), targets_of(size, device), fused)
 
 
-def contestants(size: int) -> dict[str, Contestant]:
+def contestants(size: int, device: torch.device) -> dict[str, Contestant]:
     return {
-        "deepergcn": lambda: ours(size),
-        "PyG": lambda: pyg(size),
-        "PyG, fused Adam": lambda: pyg(size, fused=True),
-        "PyG, deepergcn.accelerate": lambda: pyg(size, accelerated=True),
+        "deepergcn": lambda: ours(size, device),
+        "PyG": lambda: pyg(size, device),
+        "PyG, fused Adam": lambda: pyg(size, device, fused=True),
+        "PyG, deepergcn.accelerate": lambda: pyg(size, device, accelerated=True),
     }
 
 
-def main() -> None:
-    every = {f"{name}/{size}": make for size in (32, 256) for name, make in contestants(size).items()}
-    if memory_asked(every):
-        return
-    for size in (32, 256):
-        seconds = minimum_times(contestants(size), repeats=40 if size == 32 else 12, warm_up=3)
-        report("step_molhiv", f"training step, ogbg-molhiv network, batch of {size}", seconds, {})
+def comparisons(device: torch.device = CPU) -> Iterator[Comparison]:
+    for size, repeats in ((32, 40), (256, 12)):
+        title = f"training step, ogbg-molhiv network, batch of {size}"
+        yield Comparison(title, contestants(size, device), repeats, warm_up=3, weighed=False)
 
 
 if __name__ == "__main__":
-    main()
+    compare("step_molhiv", comparisons())

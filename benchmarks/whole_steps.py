@@ -3,35 +3,38 @@
     python -m benchmarks.whole_steps proteins [--layers 112]
     python -m benchmarks.whole_steps arxiv [--layers 28]
 
-Each contestant runs in a fresh process, ours before and after the peer; a step of the peer takes many minutes, so that
-it is measured once, without a warm-up, which it has no compilation to need.
+On a CPU each contestant runs in a fresh process, ours before and after the peer; a step of the peer takes many minutes,
+so that it is measured once, without a warm-up, which it has no compilation to need.
 """
 
 import argparse
+import functools
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from benchmarks.graphs import arxiv, proteins_partition
-from benchmarks.measure import Step, extra_memory, report
+from benchmarks.measure import CPU, Comparison, Step, extra_memory, report
 from benchmarks.peers import pyg_arxiv, pyg_proteins
 from deepergcn import ops
 from deepergcn.nn import DyResGEN, ResGEN, SpeciesNodeEncoder
 
 DEPTHS = {"proteins": 112, "arxiv": 28}
+Loss = Callable[[Tensor, Tensor], Tensor]
 
 
-def arxiv_step(contestant: str, layers: int) -> Step:
+def arxiv_step(contestant: str, layers: int, device: torch.device = CPU) -> Step:
     edge_index, nodes, _ = arxiv()
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(nodes, 128, generator=generator)
     labels = torch.randint(40, (nodes,), generator=generator)
     if contestant == "PyG":
-        return _step(pyg_arxiv(layers), (x, edge_index), labels, F.cross_entropy)
+        return _step(device, pyg_arxiv(layers), (x, edge_index), labels, F.cross_entropy)
     model = ResGEN(
         128,
         40,
@@ -43,17 +46,17 @@ def arxiv_step(contestant: str, layers: int) -> Step:
         mlp_layers=1,
         checkpoint=True,
     )
-    return _step(model, (x, ops.Adjacency.from_edge_index(edge_index, nodes)), labels, F.cross_entropy)
+    return _step(device, model, (x, ops.Adjacency.from_edge_index(edge_index, nodes)), labels, F.cross_entropy)
 
 
-def proteins_step(contestant: str, layers: int) -> Step:
+def proteins_step(contestant: str, layers: int, device: torch.device = CPU) -> Step:
     edge_index, features, nodes = proteins_partition()
     generator = torch.Generator().manual_seed(0)
     x = torch.rand(nodes, 16, generator=generator)
     labels = torch.randint(2, (nodes, 112), generator=generator).float()
     loss = F.binary_cross_entropy_with_logits
     if contestant == "PyG":
-        return _step(pyg_proteins(layers), (x, edge_index, features), labels, loss)
+        return _step(device, pyg_proteins(layers), (x, edge_index, features), labels, loss)
     model = DyResGEN(
         SpeciesNodeEncoder(64),
         112,
@@ -65,23 +68,41 @@ def proteins_step(contestant: str, layers: int) -> Step:
         layer_edge_encoder=64,
         checkpoint=True,
     )
-    return _step(model, (x, ops.Adjacency.from_edge_index(edge_index, nodes), features), labels, loss)
+    return _step(device, model, (x, ops.Adjacency.from_edge_index(edge_index, nodes), features), labels, loss)
 
 
-def _step(model: nn.Module, inputs: tuple[object, ...], labels: Tensor, loss: object) -> Step:
+def _step(
+    device: torch.device, model: nn.Module, inputs: tuple[Tensor | ops.Adjacency, ...], labels: Tensor, loss: Loss
+) -> Step:
+    model.to(device)
+    given, targets = [value.to(device) for value in inputs], labels.to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
 
     def step() -> None:
         optimizer.zero_grad()
-        loss(model(*inputs), labels).backward()  # type: ignore[operator]
+        loss(model(*given), targets).backward()
         optimizer.step()
 
     return step
 
 
+STEPS = {"proteins": proteins_step, "arxiv": arxiv_step}
+
+
+def comparisons(device: torch.device) -> Iterator[Comparison]:
+    """The same steps for a GPU, on which both may be repeated."""
+    for subject, layers in DEPTHS.items():
+        contestants = {name: functools.partial(STEPS[subject], name, layers, device) for name in ("deepergcn", "PyG")}
+        yield Comparison(title_of(subject, layers), contestants, repeats=3)
+
+
+def title_of(subject: str, layers: int) -> str:
+    return f"{layers}-layer training step, {subject}, activations recomputed"
+
+
 def measure(subject: str, contestant: str, layers: int) -> tuple[float, int]:
     """The seconds of a step and its extra memory, in this process."""
-    step = (arxiv_step if subject == "arxiv" else proteins_step)(contestant, layers)
+    step = STEPS[subject](contestant, layers)
     spent: list[float] = []
 
     def timed() -> None:
@@ -113,8 +134,7 @@ def main() -> None:
     runs = [(name, in_fresh_process(asked.subject, name, layers)) for name in ("deepergcn", "PyG", "deepergcn")]
     seconds = {name: min(spent for other, (spent, _) in runs if other == name) for name in ("deepergcn", "PyG")}
     memory = {name: max(size for other, (_, size) in runs if other == name) for name in ("deepergcn", "PyG")}
-    title = f"{layers}-layer training step, {asked.subject}, activations recomputed"
-    report(f"step_{asked.subject}", title, seconds, memory)
+    report(f"step_{asked.subject}", title_of(asked.subject, layers), seconds, memory)
 
 
 if __name__ == "__main__":
