@@ -17,6 +17,7 @@ SMALL_TILE = 1024  # bytes, for a kernel that has many tiles at once
 _TILE = 2048  # bytes of a tile of numbers; more would need more registers than a thread has
 _WIDEST_TILE = 128
 _LONGEST_TILE = 8  # edges; a narrow tile of more spills registers on sm_90
+_REGISTERS = 255  # all that a thread can have: left to choose, the assembler spills some to fit more programs
 
 
 def launch(kernel: Any, grid: tuple[int, ...], *arguments: Any, **constants: Any) -> None:
@@ -27,7 +28,8 @@ def launch(kernel: Any, grid: tuple[int, ...], *arguments: Any, **constants: Any
     if min(grid) > 0:
         tensors = (t for t in arguments if isinstance(t, Tensor))
         with torch.cuda.device_of(next(tensors)):
-            kernel[grid](*arguments, **{"num_warps": 1, "enable_fp_fusion": False, **constants})
+            options = {"num_warps": 1, "maxnreg": _REGISTERS, "enable_fp_fusion": False}
+            kernel[grid](*arguments, **{**options, **constants})
 
 
 def reduce_rows(
