@@ -4,7 +4,7 @@ A pre-activation block begins with these three. In PyTorch they are three passes
 numbers that alone can take a fifth of a training step on a CPU; here the dropout mask is a hash, made anew in backward.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -12,8 +12,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from deepergcn.ops.kernels import normalization
 from deepergcn.ops.kernels.cpu import norm_relu_dropout as kernels
 from deepergcn.ops.kernels.cpu.intrinsics import WIDEST
+from deepergcn.ops.kernels.normalization import Mask, Norm, Passes
 from deepergcn.ops.operators import device
 from deepergcn.ops.operators.aggregation import gradients_of, is_eager, needs_definition
 from deepergcn.ops.operators.cpu import Array, array, even_chunks
@@ -96,105 +98,81 @@ def _define(
     return (h if mask is None else h * mask), centre, var
 
 
-def _kernels(x: Tensor) -> tuple[Callable[..., Tensors], Callable[..., Tensors]]:
-    """Forward and backward on the device of ``x``."""
-    if not device.on_gpu(x):
-        return _forward, _backward
-    module = device.gpu_kernels("norm_relu_dropout")
-    return module.forward, module.backward
+class _OnCPU:
+    """The passes of ``kernels.normalization`` on a CPU."""
+
+    def moments(self, x: Tensor) -> Tensor:
+        totals = _totals(x)
+        kernels.moments(len(totals), array(x), totals)
+        return torch.from_numpy(totals.sum(axis=0))
+
+    def apply(self, x: Tensor, norm: Norm, mask: Mask, out: Tensor) -> None:
+        values, chunks = array(x), _chunk_count(x)
+        scale, shift, drop = array(norm.weight), array(norm.bias), _drop(values, mask)
+        if norm.statistics == "row":
+            kernels.layer(chunks, values, scale, shift, values.dtype.type(norm.eps), *drop, array(out))
+        else:
+            kernels.apply(chunks, values, array(norm.mean), array(norm.rstd) * scale, shift, *drop, array(out))
+
+    def sums(self, g: Tensor, x: Tensor, norm: Norm, mask: Mask, dx: Tensor) -> Tensor:
+        values, totals = array(x), _totals(x)
+        moments, drop = _moments(norm), _drop(values, mask)
+        kernels.gate(len(totals), array(g), values, *moments, array(norm.bias), *drop, array(dx), totals)
+        return torch.from_numpy(totals.sum(axis=0))
+
+    def slopes(self, g: Tensor, x: Tensor, norm: Norm, mask: Mask, level: Tensor, tilt: Tensor, dx: Tensor) -> None:
+        kernels.unscale(_chunk_count(x), array(x), *_moments(norm), array(level), array(tilt), array(dx))
+
+    def both(self, g: Tensor, x: Tensor, norm: Norm, mask: Mask, dx: Tensor) -> Tensor:
+        if norm.statistics != "row":
+            found = self.sums(g, x, norm, mask, dx)
+            none = torch.zeros_like(norm.mean)
+            self.slopes(g, x, norm, mask, none, none, dx)
+            return found
+        values, totals = array(x), _totals(x)
+        affine = (array(norm.weight), array(norm.bias), values.dtype.type(norm.eps))
+        kernels.layer_backward(len(totals), array(g), values, *affine, *_drop(values, mask), array(dx), totals)
+        return torch.from_numpy(totals.sum(axis=0))
+
+
+_ON_CPU = _OnCPU()
+
+
+def _passes(x: Tensor) -> Passes:
+    """The passes of the device of ``x``."""
+    passes: Passes = device.gpu_kernels("norm_relu_dropout") if device.on_gpu(x) else _ON_CPU
+    return passes
 
 
 @_quietly
-def _forward(
-    x: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    mean: Tensor | None,
-    variance: Tensor | None,
-    seed: Tensor | None,
-    statistics: str,
-    eps: float,
-    relu: bool,
-    dropout: float,
-) -> tuple[Tensor, Tensor, Tensor]:
-    values, chunks = array(x), _chunk_count(x)
-    out = torch.empty_like(x, memory_format=torch.contiguous_format)
-    mask = _mask(values, seed, relu, dropout)
-    scale, shift = _filled(weight, values, 1), _filled(bias, values, 0)
-    centre, var = _filled(mean, values, 0, copy=True), _filled(variance, values, 1, copy=True)
-    if statistics == "row":
-        kernels.layer(chunks, values, scale, shift, values.dtype.type(eps), *mask, array(out))
-    else:
-        if statistics == "batch":
-            totals = np.zeros((chunks, 2, x.shape[1]))
-            kernels.moments(chunks, values, totals)
-            first, second = totals.sum(axis=0) / x.shape[0]
-            centre = (first + values[0]).astype(values.dtype) if x.shape[0] else first.astype(values.dtype)
-            var = np.maximum(second - first * first, 0).astype(values.dtype)
-        kernels.apply(chunks, values, centre, _rstd(var, statistics, eps) * scale, shift, *mask, array(out))
-    return out, torch.from_numpy(centre), torch.from_numpy(var)
+def _forward(x: Tensor, *rest: Any) -> Tensors:
+    return normalization.forward(_passes(x), x, *rest)
 
 
 @_quietly
-def _backward(
-    g: Tensor,
-    x: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    mean: Tensor,
-    variance: Tensor,
-    seed: Tensor | None,
-    statistics: str,
-    eps: float,
-    relu: bool,
-    dropout: float,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of x, weight and bias."""
-    values, slopes, chunks = array(x), array(g), _chunk_count(x)
-    dx = torch.empty_like(x, memory_format=torch.contiguous_format)
-    mask = _mask(values, seed, relu, dropout)
-    scale, shift = _filled(weight, values, 1), _filled(bias, values, 0)
-    totals = np.zeros((chunks, 2, x.shape[1]))
-    if statistics == "row":
-        kernels.layer_backward(chunks, slopes, values, scale, shift, values.dtype.type(eps), *mask, array(dx), totals)
-        dbias, dweight = totals.sum(axis=0)
-    else:
-        rstd = _rstd(array(variance), statistics, eps)
-        moments = (array(mean), rstd, rstd * scale)
-        kernels.gate(chunks, slopes, values, *moments, shift, *mask, array(dx), totals)
-        dbias, dweight = totals.sum(axis=0)
-        rows = x.shape[0] if statistics == "batch" else np.inf
-        level, tilt = ((total / rows).astype(values.dtype) for total in (dbias, dweight))
-        kernels.unscale(chunks, values, *moments, level, tilt, array(dx))
-    dweight, dbias = (torch.from_numpy(total.astype(values.dtype)) for total in (dweight, dbias))
-    return dx, dweight, dbias
+def _backward(g: Tensor, x: Tensor, *rest: Any) -> Tensors:
+    return normalization.backward(_passes(x), g, x, *rest)
 
 
 def _chunk_count(x: Tensor) -> int:
     return even_chunks(x.numel(), 1 << 16)
 
 
-def _filled(given: Tensor | None, x: Array, otherwise: float, copy: bool = False) -> Array:
-    """A number for every channel of ``x``: the given ones, or the same for all."""
-    if given is None:
-        return np.full(x.shape[1], otherwise, x.dtype)
-    return array(given).copy() if copy else array(given)
+def _totals(x: Tensor) -> Array:
+    """Two sums a chunk and channel."""
+    return np.zeros((_chunk_count(x), 2, x.shape[1]))
 
 
-def _rstd(variance: Array, statistics: str, eps: float) -> Array:
-    """1 / sqrt(variance + eps), taken in float64; 1 where nothing is normalized."""
-    if statistics == "none":
-        return np.ones_like(variance)
-    inverse: Array = (1 / np.sqrt(variance.astype(np.float64) + eps)).astype(variance.dtype)
-    return inverse
+def _moments(norm: Norm) -> tuple[Array, Array, Array]:
+    """(mean, rstd, scale) as the kernels of backward take them."""
+    rstd = array(norm.rstd)
+    return array(norm.mean), rstd, rstd * array(norm.weight)
 
 
-def _mask(x: Array, seed: Tensor | None, relu: bool, dropout: float) -> tuple[Any, ...]:
+def _drop(x: Array, mask: Mask) -> tuple[Any, ...]:
     """(floor, seed, threshold, gain) as the kernels take them."""
     number = x.dtype.type
-    threshold = np.uint32(min(round(dropout * 2**32), 2**32 - 1))
-    key = np.int64(0 if seed is None else int(seed))
-    return number(0 if relu else np.nan), key, threshold, number(1 / (1 - dropout))
+    return number(0 if mask.relu else np.nan), np.int64(mask.seed), np.uint32(mask.threshold), number(mask.gain)
 
 
 _INPUTS = (
@@ -217,8 +195,8 @@ _backward_operator = torch.library.custom_op(
     schema=f"(Tensor g, {_INPUTS.format(moments='Tensor mean, Tensor variance')}) -> (Tensor, Tensor, Tensor)",
 )
 
-_operator.register_kernel("cuda", lambda x, *rest: _kernels(x)[0](x, *rest))
-_backward_operator.register_kernel("cuda", lambda g, x, *rest: _kernels(x)[1](g, x, *rest))
+_operator.register_kernel("cuda", _forward)
+_backward_operator.register_kernel("cuda", _backward)
 
 
 def _like_row(x: Tensor) -> Tensor:
@@ -247,7 +225,7 @@ def _differentiate(ctx: Any, g: Tensor | None, *moments: Tensor | None) -> tuple
     saved = ctx.saved_tensors
     if needs_definition():
         return *_by_definition(g, *saved, *ctx.options), *(None,) * 7
-    backward = _kernels(saved[0])[1] if is_eager(g) else _backward_operator
+    backward = _backward if is_eager(g) else _backward_operator
     dx, dweight, dbias = backward(g.contiguous(), *saved, *ctx.options)
     _, weight, bias, *_ = saved
     return dx, None if weight is None else dweight, None if bias is None else dbias, *(None,) * 7
@@ -285,7 +263,7 @@ class _Eager(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, *inputs: Any) -> tuple[Tensor, ...]:
-        outputs = _kernels(inputs[0])[0](*inputs)
+        outputs = _forward(*inputs)
         _remember(ctx, inputs, outputs)
         ctx.mark_non_differentiable(*outputs[1:])
         return outputs

@@ -2,27 +2,27 @@
 
 The host code of the operators runs as it would on a GPU, on tensors of a CPU; where it would launch a kernel, the
 kernel is compiled for the given architecture with just the specialization that the launch asks for, and not run. Prints
-a line of JSON a kernel, with the registers and the bytes of spilled registers that the assembler reports. It must run
-in a process without TRITON_INTERPRET.
+a line of JSON a kernel, with the registers and the bytes of spilled registers that the assembler reports, the number of
+atomic operations, and that of products of 32-bit integers in tiles. It must run in a process without TRITON_INTERPRET.
 """
 
+import contextlib
+import io
 import json
 import re
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import torch
 import triton
 from torch import Tensor
 from triton.backends.compiler import GPUTarget
-from triton.backends.nvidia.compiler import get_ptxas
 from triton.runtime import driver
 from triton.runtime.jit import JITFunction
 
+from deepergcn.ops.kernels import normalization
 from deepergcn.ops.kernels.gpu import extremum, norm_relu_dropout, power_mean, softmax, sum_mean
 from tests.ops.gpu.graphs import EDGES, edge_tensors, hub_graph
 
@@ -58,7 +58,8 @@ def collect(architecture: str, found: dict[str, dict[str, Any]]) -> None:
     run = JITFunction.run
 
     def compile_only(self: Any, *arguments: Any, grid: Any, warmup: bool, **options: Any) -> None:
-        kernel = run(self, *arguments, grid=grid, warmup=True, **options)
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            kernel = run(self, *arguments, grid=grid, warmup=True, **options)
         name = f"{self.fn.__module__.rpartition('.')[2]}.{self.fn.__name__}"
         key = f"{architecture} {name} {kernel.hash}"
         if key not in found:
@@ -67,29 +68,20 @@ def collect(architecture: str, found: dict[str, dict[str, Any]]) -> None:
                 "kernel": name,
                 "target": architecture,
                 "constants": constants,
-                **assemble(kernel, int(architecture[3:])),
+                **registers_in(said.getvalue()),
+                "atomics": kernel.asm["ttir"].count("atomic"),
+                "narrow": len(re.findall(r"arith\.muli .*: tensor<[0-9x]+xi32>", kernel.asm["ttir"])),
             }
 
     JITFunction.run = compile_only
 
 
-def assemble(kernel: Any, architecture: int) -> dict[str, int]:
-    """Registers a thread and bytes of spilled registers, as ``ptxas -v`` reports them."""
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "kernel.ptx"
-        source.write_text(kernel.asm["ptx"])
-        target = re.search(r"^\.target (sm_\w+)", kernel.asm["ptx"], re.MULTILINE)
-        assert target is not None
-        said = subprocess.run(
-            [get_ptxas(architecture).path, "-v", f"--gpu-name={target[1]}", source, "-o", source.with_suffix(".cubin")],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stderr
-    spilled = re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", said)
-    registers = re.search(r"Used (\d+) registers", said)
-    assert spilled is not None, said
-    assert registers is not None, said
+def registers_in(log: str) -> dict[str, int]:
+    """Registers a thread and bytes of spilled registers in what the assembler says of a kernel, as Triton calls it."""
+    spilled = re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", log)
+    registers = re.search(r"Used (\d+) registers", log)
+    assert spilled is not None, log
+    assert registers is not None, log
     return {"registers": int(registers[1]), "spilled": int(spilled[1]) + int(spilled[2])}
 
 
@@ -132,8 +124,8 @@ def _activate(channels: int, dtype: torch.dtype, statistics: tuple[str, ...]) ->
     scale: Tensor = torch.ones(channels, dtype=torch.float64 if dtype == torch.float64 else torch.float32)
     for each in statistics:
         arguments = (scale, scale, scale, scale, torch.tensor(7), each, 1e-5, True, 0.25)
-        norm_relu_dropout.forward(x, *arguments)
-        norm_relu_dropout.backward(x, x, *arguments)
+        normalization.forward(norm_relu_dropout, x, *arguments)
+        normalization.backward(norm_relu_dropout, x, x, *arguments)
 
 
 def main(architectures: list[str], short: bool) -> None:
@@ -150,4 +142,5 @@ def main(architectures: list[str], short: bool) -> None:
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as cache:
         triton.knobs.cache.dir = cache
+        triton.knobs.nvidia.dump_ptxas_log = True
         main([name for name in sys.argv[1:] if name != "--short"], "--short" in sys.argv)

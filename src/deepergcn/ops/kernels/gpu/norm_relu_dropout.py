@@ -1,4 +1,4 @@
-"""Normalization, ReLU and dropout in one pass over the nodes, and their backward in one or two.
+"""The passes of ``kernels.normalization``: norm, ReLU and dropout in one over the nodes, backward in one or two.
 
 The dropout mask is the hash of ``kernels.contract``: made where it is used and made again in backward, never stored.
 Backward of a batch norm takes its sums in a first pass and makes the same gradients again in a second: to store them
@@ -10,8 +10,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from deepergcn.ops.kernels.gpu.launch import launch, number_of
+from deepergcn.ops.kernels.gpu.launch import launch
 from deepergcn.ops.kernels.gpu.maths import divide
+from deepergcn.ops.kernels.normalization import Mask, Norm
 
 _ROWS = 64  # rows that a program adds up
 _NUMBERS = 1024  # numbers of a tile
@@ -159,91 +160,60 @@ def _backward(
         tl.store(at + channels, second, mask=inside)
 
 
-def forward(
-    x: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    mean: Tensor | None,
-    variance: Tensor | None,
-    seed: Tensor | None,
-    statistics: str,
-    eps: float,
-    relu: bool,
-    dropout: float,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """out, and the mean and the (biased) variance that a batch norm used."""
-    x = x.contiguous()
-    rows, channels = x.shape
-    number = number_of(x)
-    out = torch.empty_like(x)
-    centre = x.new_zeros(channels, dtype=number) if mean is None else mean.to(number, copy=True)
-    var = x.new_ones(channels, dtype=number) if variance is None else variance.to(number, copy=True)
-    if statistics == "batch":
-        centre, var = _batch_moments(x, number)
-    tile = _tile(x, whole_rows=statistics == "row")
-    launch(
-        _apply,
-        (triton.cdiv(rows, tile["BLOCK_R"]), triton.cdiv(channels, tile["BLOCK_C"])),
-        *(x, centre, _rstd(var, statistics, eps), _filled(weight, centre, 1), _filled(bias, centre, 0), out),
-        *(*_mask(seed, dropout), rows, channels),
-        ROW=statistics == "row",
-        **_options(x, eps, relu, seed, dropout),
-        **tile,
-        num_warps=4,
-    )
-    return out, centre, var
-
-
-def backward(
-    g: Tensor,
-    x: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    mean: Tensor,
-    variance: Tensor,
-    seed: Tensor | None,
-    statistics: str,
-    eps: float,
-    relu: bool,
-    dropout: float,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of x, weight and bias."""
-    g, x = g.contiguous(), x.contiguous()
-    rows, channels = x.shape
-    dx = torch.empty_like(x)
-    tile = _tile(x, whole_rows=statistics == "row")
-    programs = triton.cdiv(rows, _ROWS)
-    totals = mean.new_empty(programs, 2, channels)
-    moments = (mean, _rstd(variance, statistics, eps), _filled(weight, mean, 1), _filled(bias, mean, 0))
-    level = tilt = torch.zeros_like(mean)
-    for phase in ("sums", "slopes") if statistics == "batch" else ("both",):
-        launch(
-            _backward,
-            (programs, triton.cdiv(channels, tile["BLOCK_C"])),
-            *(g, x, *moments, level, tilt, dx, totals, *_mask(seed, dropout), rows, channels, _ROWS),
-            ROW=statistics == "row",
-            SUMS=phase != "slopes",
-            SLOPES=phase != "sums",
-            **_options(x, eps, relu, seed, dropout),
-            **tile,
-            num_warps=4,
-        )
-        if phase != "slopes":
-            dbias, dweight = totals.sum(dim=0, dtype=torch.float64)
-            level, tilt = ((total / max(rows, 1)).to(mean.dtype) for total in (dbias, dweight))
-    return dx, dweight.to(mean.dtype), dbias.to(mean.dtype)
-
-
-def _batch_moments(x: Tensor, number: torch.dtype) -> tuple[Tensor, Tensor]:
+def moments(x: Tensor) -> Tensor:
     rows, channels = x.shape
     programs = triton.cdiv(rows, _ROWS)
     totals = x.new_empty(programs, 2, channels, dtype=torch.float64)
     tile = _tile(x, whole_rows=False)
     grid = (programs, triton.cdiv(channels, tile["BLOCK_C"]))
     launch(_moments, grid, x, totals, rows, channels, _ROWS, **tile, num_warps=4)
-    first, second = totals.sum(dim=0) / rows
-    origin = x[0].double() if rows else torch.zeros_like(first)
-    return (first + origin).to(number), (second - first * first).clamp(min=0).to(number)
+    return totals.sum(dim=0)
+
+
+def apply(x: Tensor, norm: Norm, mask: Mask, out: Tensor) -> None:
+    rows, channels = x.shape
+    tile = _tile(x, whole_rows=norm.statistics == "row")
+    launch(
+        _apply,
+        (triton.cdiv(rows, tile["BLOCK_R"]), triton.cdiv(channels, tile["BLOCK_C"])),
+        *(x, norm.mean, norm.rstd, norm.weight, norm.bias, out, *_words(mask), rows, channels),
+        **_options(x, norm, mask),
+        **tile,
+        num_warps=4,
+    )
+
+
+def sums(g: Tensor, x: Tensor, norm: Norm, mask: Mask, dx: Tensor) -> Tensor:
+    return _backwards(g, x, norm, mask, norm.mean, norm.mean, dx, SUMS=True, SLOPES=False)
+
+
+def slopes(g: Tensor, x: Tensor, norm: Norm, mask: Mask, level: Tensor, tilt: Tensor, dx: Tensor) -> None:
+    _backwards(g, x, norm, mask, level, tilt, dx, SUMS=False, SLOPES=True)
+
+
+def both(g: Tensor, x: Tensor, norm: Norm, mask: Mask, dx: Tensor) -> Tensor:
+    none = torch.zeros_like(norm.mean)
+    return _backwards(g, x, norm, mask, none, none, dx, SUMS=True, SLOPES=True)
+
+
+def _backwards(
+    g: Tensor, x: Tensor, norm: Norm, mask: Mask, level: Tensor, tilt: Tensor, dx: Tensor, **phase: bool
+) -> Tensor:
+    rows, channels = x.shape
+    tile = _tile(x, whole_rows=norm.statistics == "row")
+    programs = triton.cdiv(rows, _ROWS)
+    totals = norm.mean.new_empty(programs, 2, channels)
+    launch(
+        _backward,
+        (programs, triton.cdiv(channels, tile["BLOCK_C"])),
+        *(g, x, norm.mean, norm.rstd, norm.weight, norm.bias, level.contiguous(), tilt.contiguous(), dx, totals),
+        *(*_words(mask), rows, channels, _ROWS),
+        **phase,
+        **_options(x, norm, mask),
+        **tile,
+        num_warps=4,
+    )
+    return totals.sum(dim=0, dtype=torch.float64) if phase["SUMS"] else totals
 
 
 def _tile(x: Tensor, whole_rows: bool) -> dict[str, int]:
@@ -252,29 +222,16 @@ def _tile(x: Tensor, whole_rows: bool) -> dict[str, int]:
     return {"BLOCK_R": max(_NUMBERS // wide, 1), "BLOCK_C": wide}
 
 
-def _options(x: Tensor, eps: float, relu: bool, seed: Tensor | None, dropout: float) -> dict[str, object]:
+def _options(x: Tensor, norm: Norm, mask: Mask) -> dict[str, object]:
     number = tl.float64 if x.dtype == torch.float64 else tl.float32
-    drop = seed is not None and dropout > 0
-    return {"EPS": eps, "RELU": relu, "GAIN": 1 / (1 - dropout) if drop else 1.0, "DROP": drop, "NUMBER": number}
+    row, drop = norm.statistics == "row", mask.threshold > 0
+    return {"ROW": row, "EPS": norm.eps, "RELU": mask.relu, "GAIN": mask.gain, "DROP": drop, "NUMBER": number}
 
 
-def _mask(seed: Tensor | None, dropout: float) -> tuple[int, int, int]:
+def _words(mask: Mask) -> tuple[int, int, int]:
     """(low, high, threshold) as numbers of 32 bits with a sign, which no launch takes for numbers of 64 bits."""
-    key = 0 if seed is None else int(seed)
-    threshold = min(round(dropout * 2**32), 2**32 - 1)
-    return _signed(key & 0xFFFFFFFF), _signed(key >> 32 & 0xFFFFFFFF), _signed(threshold)
+    return _signed(mask.seed & 0xFFFFFFFF), _signed(mask.seed >> 32 & 0xFFFFFFFF), _signed(mask.threshold)
 
 
 def _signed(bits: int) -> int:
     return bits - (1 << 32) if bits >= 1 << 31 else bits
-
-
-def _filled(given: Tensor | None, like: Tensor, otherwise: float) -> Tensor:
-    return torch.full_like(like, otherwise) if given is None else given.to(like.dtype).contiguous()
-
-
-def _rstd(variance: Tensor, statistics: str, eps: float) -> Tensor:
-    """1 / sqrt(variance + eps), taken in float64; 1 where nothing is normalized."""
-    if statistics in ("none", "row"):
-        return torch.ones_like(variance)
-    return (variance.double() + eps).rsqrt().to(variance.dtype)
