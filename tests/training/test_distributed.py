@@ -2,6 +2,7 @@
 
 import logging
 import multiprocessing
+import os
 import signal
 import subprocess
 from pathlib import Path
@@ -36,6 +37,37 @@ def test_bf16_is_refused_where_it_kills_and_used_where_it_does_not(
     with fabric.autocast():
         assert torch.get_autocast_dtype("cpu") == torch.bfloat16
         assert torch.is_autocast_enabled("cpu")
+
+
+BOTH = "cpu:gloo,cuda:nccl"  # tensors of a GPU by NCCL, numbers of the host by gloo
+
+
+@pytest.mark.parametrize(
+    ("gpus", "torchrun", "expected"),
+    [
+        (0, {}, ("cpu", 2, 1, "gloo", "spawn")),
+        (4, {}, ("cuda", 2, 1, BOTH, "spawn")),
+        (4, {"LOCAL_WORLD_SIZE": "4", "GROUP_WORLD_SIZE": "3"}, ("cuda", 4, 3, BOTH, "popen")),
+    ],
+)
+def test_gpus_exchange_by_nccl_and_processors_by_gloo(
+    gpus: int, torchrun: dict[str, str], expected: tuple[object, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[str, Any] = {}
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+    monkeypatch.setattr(distributed, "under_torchrun", lambda: bool(torchrun))
+    monkeypatch.setattr(distributed, "Fabric", lambda **options: asked.update(options))
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    for name, value in torchrun.items():
+        monkeypatch.setenv(name, value)
+    distributed.make_fabric(2, "32")
+    strategy = asked["strategy"]
+    found = tuple(asked[name] for name in ("accelerator", "devices", "num_nodes"))
+    assert (*found, strategy._process_group_backend, strategy._start_method) == expected
+    if gpus:
+        with pytest.raises(InputError, match=r"^--devices is 5; this machine has 4$"):
+            distributed.make_fabric(5, "32")
 
 
 def test_an_error_in_another_process_is_told_as_in_this_one() -> None:

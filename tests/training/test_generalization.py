@@ -13,7 +13,7 @@ from deepergcn.errors import InputError
 from deepergcn.nn import DeeperGCN
 from deepergcn.runs.model.model_file import load_model
 from deepergcn.runs.state import Scores
-from deepergcn.training.average import weight_average
+from deepergcn.training.average import WeightAverage
 from deepergcn.training.flag import flag_step
 from deepergcn.training.scoring.evaluation import Evaluation
 from deepergcn.training.scoring.losses import LossFunction, auc_margin, make_loss
@@ -25,7 +25,7 @@ BINARY = Task("graph", "binary", 1, "rocauc")
 
 def test_the_average_is_the_mean_of_the_first_steps_and_exponential_after() -> None:
     model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3)).double()
-    average = weight_average(model, decay=0.75)
+    average = WeightAverage(model, decay=0.75)
     seen: list[dict[str, Tensor]] = []
     for step in range(6):
         with torch.no_grad():

@@ -1,6 +1,8 @@
 """Batches on the device of the network, and what keeps a GPU from being waited for."""
 
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -8,9 +10,10 @@ import torch
 from deepergcn.data import load_dataset
 from deepergcn.data.batching.sources import batch_source
 from deepergcn.ops import Adjacency
+from deepergcn.training import transfer
 from deepergcn.training.scoring.losses import present_labels
 from deepergcn.training.steps import labelled
-from deepergcn.training.transfer import on_device
+from deepergcn.training.transfer import on_device, prefetched
 from tests.training.small import network
 
 
@@ -24,6 +27,58 @@ def test_batches_keep_their_labels_and_are_counted(tmp_path: Path) -> None:
         torch.testing.assert_close(targets, expected, rtol=0, atol=0, equal_nan=True)
         torch.testing.assert_close(outputs, targets, rtol=0, atol=0, equal_nan=True)
         assert count == int(present_labels(expected).sum())
+
+
+def test_batches_of_the_host_stay_there_and_a_whole_graph_is_sent_once(tmp_path: Path) -> None:
+    dataset, device = load_dataset(network(tmp_path)), torch.device("meta")
+    for partitions in (1, 2):
+        source = batch_source(dataset, seed=0, partitions=partitions)
+        sent = [batch for _ in range(2) for batches in on_device(source.steps(1), device) for batch, _ in batches]
+        assert {batch.y.device for batch in sent} == {batch.adjacency.rowptr.device for batch in sent} == {device}
+        assert {batch.y.device.type for batch in source.batches(1)} == {"cpu"}
+        assert len({id(batch) for batch in sent}) == (1 if partitions == 1 else 2 * partitions)
+
+
+def test_the_next_batches_are_on_their_way_to_a_gpu_before_a_step_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[str] = []
+
+    class Computing:
+        def wait_stream(self, copies: object) -> None:
+            events.append("the GPU waits for the copies")
+
+    class Batch:
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def apply(self, function: object) -> None:
+            events.append(f"{self.number} is kept until it is used")
+
+    def moved(batch: Any, device: torch.device) -> Any:
+        events.append(f"{batch.number} is copied to {device}")
+        return batch
+
+    monkeypatch.setattr(transfer, "_moved", moved)
+    monkeypatch.setattr(torch.cuda, "Stream", lambda device: None)
+    monkeypatch.setattr(torch.cuda, "stream", lambda stream: nullcontext())
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: Computing())
+    steps: Any = (([Batch(number)], f"known of {number}") for number in (1, 2, 3))
+    for (batch,), known in prefetched(steps, torch.device("cuda")):
+        assert known == f"known of {batch.number}"
+        events.append(f"step {batch.number}")
+    assert events == [
+        "1 is copied to cuda",
+        "the GPU waits for the copies",
+        "1 is kept until it is used",
+        "2 is copied to cuda",
+        "step 1",
+        "the GPU waits for the copies",
+        "2 is kept until it is used",
+        "3 is copied to cuda",
+        "step 2",
+        "the GPU waits for the copies",
+        "3 is kept until it is used",
+        "step 3",
+    ]
 
 
 @pytest.mark.parametrize("is_finite", [True, False])

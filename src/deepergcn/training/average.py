@@ -1,10 +1,13 @@
 """The average of a network's weights over the steps of training, which generalizes better than the last of them."""
 
-from torch import Tensor, nn
+from itertools import chain
+
+import torch
+from torch import nn
 from torch.optim.swa_utils import AveragedModel
 
 
-def weight_average(model: nn.Module, decay: float) -> AveragedModel:
+class WeightAverage(AveragedModel):
     r"""An exponential moving average of the weights that starts as their plain mean:
 
     .. math:: a_t = d_t\, a_{t-1} + (1 - d_t)\, w_t, \qquad d_t = \min\left(d, \frac{t - 1}{t}\right)
@@ -17,18 +20,22 @@ def weight_average(model: nn.Module, decay: float) -> AveragedModel:
         model: the network, on its device.
         decay: :math:`d`, in (0, 1).
 
-    Returns:
-        Torch's ``AveragedModel``: call ``update_parameters(model)`` after every step; ``module`` is the average.
+    It is torch's ``AveragedModel``: ``module`` is the average.
     """
 
-    def take_in(
-        average: tuple[Tensor, ...] | list[Tensor], new: tuple[Tensor, ...] | list[Tensor], steps: Tensor | int
-    ) -> None:
-        weight = 1 - min(decay, int(steps) / (int(steps) + 1))
-        for old, now in zip(average, new, strict=True):
-            if old.is_floating_point():
-                old.lerp_(now, weight)
-            else:
-                old.copy_(now)
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        super().__init__(model, use_buffers=True)
+        self.decay = decay
 
-    return AveragedModel(model, multi_avg_fn=take_in, use_buffers=True)
+    @torch.no_grad()
+    def update_parameters(self, model: nn.Module) -> None:
+        """Take in the weights after a step. Steps are counted on the host, so that no GPU is waited for."""
+        steps = int(self.n_averaged)
+        weight = 1 - min(self.decay, steps / (steps + 1))
+        averages = chain(self.module.parameters(), self.module.buffers())
+        for average, new in zip(averages, chain(model.parameters(), model.buffers()), strict=True):
+            if average.is_floating_point():
+                average.lerp_(new, weight)
+            else:
+                average.copy_(new)
+        self.n_averaged += 1

@@ -2,14 +2,12 @@
 
 import math
 import time
+from collections import deque
 
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor
-from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
-from deepergcn.data.batching.batch import GraphBatch
-from deepergcn.data.batching.drop_edge import drop_edges
 from deepergcn.data.dataset import Dataset
 from deepergcn.errors import InputError
 from deepergcn.nn.descriptors import DescriptorScale
@@ -19,18 +17,13 @@ from deepergcn.runs.model.model_file import TrainedModel, save_model
 from deepergcn.runs.model.network import AnyNetwork, Rescale
 from deepergcn.runs.run import Run, Summary
 from deepergcn.runs.state import Progress, Scores, resume_state, save_state
-from deepergcn.training.average import weight_average
-from deepergcn.training.finite import check_finite, check_gradient, explained
-from deepergcn.training.flag import flag_step
-from deepergcn.training.optimizer import learning_rate, make_optimizer
 from deepergcn.training.scoring.calibrate import fit_calibration
 from deepergcn.training.scoring.evaluation import Evaluation
 from deepergcn.training.scoring.losses import LossFunction, balanced_weight, make_loss
 from deepergcn.training.scoring.metrics import make_metric
-from deepergcn.training.seeds import seed_torch
 from deepergcn.training.signals import Interrupted, Signals
-from deepergcn.training.steps import labelled, learned_weight, training_batches
-from deepergcn.training.transfer import Counted, on_device
+from deepergcn.training.stepper import Launched, Stepper
+from deepergcn.training.steps import training_batches
 
 
 class Loop:
@@ -59,13 +52,10 @@ class Loop:
         self.higher_is_better = make_metric(dataset.task).higher_is_better
         self.source = training_batches(dataset, self.recipe.training, self.seed, rank, world, self.recipe.links)
         parts = _evaluated_parts(dataset, self.recipe.evaluation.train)
-        self.evaluation = Evaluation(dataset, self.recipe, self.seed, parts, rank, world)
-        self.optimizer = make_optimizer(model, self.recipe.optimizer)
-        self.wrapped, self.stepper = fabric.setup(model, self.optimizer)
-        # After setup, which moves the model: average and moments of the optimizer go where the parameters are.
-        decay = self.recipe.training.average
-        self.average = None if decay is None else weight_average(model, decay)
-        self.progress = resume_state(run.path, model, self.optimizer, self.average)
+        self.evaluation = Evaluation(dataset, self.recipe, self.seed, parts, rank, world, fabric.device)
+        self.stepper = Stepper(fabric, self.recipe, self.seed, model, self.loss, self.source, self._of_all_processes)
+        # After the model has moved: the moments of the optimizer go where the parameters are.
+        self.progress = resume_state(run.path, model, self.stepper.optimizer, self.stepper.average)
         self.log = RunLog(run.path, self.progress.epoch)
 
     def fit(self) -> Summary:
@@ -81,18 +71,18 @@ class Loop:
     def _epoch(self, epoch: int) -> None:
         progress, started = self.progress, time.perf_counter() - self.progress.seconds
         self.model.train()
-        steps = on_device(self.source.steps(epoch, progress.step), self.fabric.device)
-        for step, batches in enumerate(steps, start=progress.step):
-            loss, count = self._step(epoch, step, batches)
-            progress.loss_sum += loss * count
-            progress.loss_count += count
-            progress.step = step + 1
-            progress.seconds = time.perf_counter() - started
-            self.callback.on_step_end(epoch, step + 1, loss)
-            self._leave_if_asked()
+        waiting: deque[Launched] = deque()
+        for step, batches in enumerate(self.stepper.batches(epoch, progress.step), start=progress.step):
+            waiting.append(self.stepper.launch(epoch, step, batches))
+            self._take_in(waiting, self.stepper.lag, started)
+            if number := self._received():
+                self._take_in(waiting, 0, started)
+                self._leave(number)
+        self._take_in(waiting, 0, started)
         scores = self._evaluate(epoch)
         self._of_all_processes()
-        self._leave_if_asked()
+        if number := self._received():
+            self._leave(number)
         recent = progress.recent
         if scores is not None and self.recipe.evaluation.smoothing > 1:
             recent = (*recent, scores.valid_score)[-self.recipe.evaluation.smoothing :]
@@ -102,7 +92,7 @@ class Loop:
             if better:
                 save_model(self.run.model_file, self._trained(epoch))
             seconds = time.perf_counter() - started
-            rate = self._learning_rate(epoch, len(self.source) - 1)
+            rate = self.stepper.learning_rate(epoch, len(self.source) - 1)
             row, layers = self.log.write(
                 epoch, progress.loss_sum / max(progress.loss_count, 1), scores, rate, seconds, self.evaluated
             )
@@ -117,93 +107,33 @@ class Loop:
             self._save_state()
             self.callback.on_epoch_end(row, layers, self.progress)
 
-    def _step(self, epoch: int, step: int, batches: list[Counted]) -> tuple[float, int]:
-        """One step of the optimizer; the loss over the batches of all processes, and the number of its labels.
-
-        Loss and gradient are read once, at the end: by then a GPU has the whole step queued, and the
-        next batches are being copied.
-        """
-        place = f"epoch {epoch}, step {step + 1}"
-        for group in self.optimizer.param_groups:
-            group["lr"] = self._learning_rate(epoch, step)
-        labels = sum(count for _, count in batches)
-        seed_torch(self.seed, "dropout", epoch, step, self.fabric.global_rank)
-        self.stepper.zero_grad()
-        sum_of_losses = torch.zeros((), dtype=torch.float64, device=self.fabric.device)
-        for number, (data, count) in enumerate(batches, start=1):
-            if self.recipe.training.drop_edge:
-                data = drop_edges(data, self.recipe.training.drop_edge)
-            # How many labels the other processes have is known after the step, and divided by then.
-            share = count / max(labels, 1) if self.fabric.world_size == 1 else float(count)
-            loss = self._backward(data, share, place, last=number == len(batches))
-            sum_of_losses += loss.double() * count
-        total, loss_sum = max(labels, 1), None
-        if self.fabric.world_size > 1:  # whose gradients were averaged
-            loss_sum, found = self._of_all_processes(float(sum_of_losses), labels)
-            total = max(int(found), 1)
-            torch._foreach_mul_(self._gradients(), self.fabric.world_size / total)
-        norm = self._clip(place)
-        self.stepper.step()
-        if self.average is not None:
-            self.average.update_parameters(self.model)
-        own_sum, length = torch.stack([sum_of_losses, norm.to(sum_of_losses)]).tolist()
-        if not math.isfinite(length):  # of a GPU, which has not changed its weights
-            check_finite(self.model, data, loss, place)
-            check_gradient(self.model, norm, place)
-        return (own_sum if loss_sum is None else loss_sum) / total, total
-
-    def _backward(self, data: GraphBatch, share: float, place: str, last: bool) -> Tensor:
-        """The loss of a batch; its gradient, times ``share``, is added to the weights'."""
-        ascents = self.recipe.training.flag_ascents
-
-        def descend(ascent: int) -> Tensor:
-            exchange = last and ascent == max(ascents, 1) - 1
-            with self.fabric.no_backward_sync(self.wrapped, enabled=not exchange):
-                with explained(self.model, place):
-                    outputs, targets = labelled(data, self.wrapped(data))
-                loss = self.loss(outputs.float(), targets, learned_weight(data))
-                if loss.device.type == "cpu":
-                    check_finite(self.model, data, loss, place)
-                self.fabric.backward(loss * (share / max(ascents, 1)))
-            return loss.detach()
-
-        if not ascents:
-            return descend(0)
-        return flag_step(self.model, data.num_nodes, ascents, self.recipe.training.flag_step, descend)
+    def _take_in(self, waiting: deque[Launched], left: int, started: float) -> None:
+        """Read what was launched, the oldest first, until ``left`` are waiting."""
+        progress = self.progress
+        while len(waiting) > left:
+            launched = waiting.popleft()
+            loss = self.stepper.read(launched)
+            progress.loss_sum += loss * launched.labels
+            progress.loss_count += launched.labels
+            progress.step = launched.step + 1
+            progress.seconds = time.perf_counter() - started
+            self.callback.on_step_end(launched.epoch, progress.step, loss)
 
     @property
     def evaluated(self) -> AnyNetwork:
         """The network that is evaluated and saved: with the average of the weights, where there is one."""
-        if self.average is None:
+        if self.stepper.average is None:
             return self.model
-        averaged = self.average.module
+        averaged = self.stepper.average.module
         assert isinstance(averaged, AnyNetwork)
         return averaged
-
-    def _learning_rate(self, epoch: int, step: int) -> float:
-        passed = epoch - 1 + step / len(self.source)
-        return learning_rate(self.recipe.optimizer, passed, self.recipe.training.epochs)
-
-    def _gradients(self) -> list[Tensor]:
-        return [p.grad for p in self.model.parameters() if p.grad is not None]
-
-    def _clip(self, place: str) -> Tensor:
-        """The norm of the gradient; a gradient that is not finite is refused on a CPU, and left out by a GPU's step."""
-        norm = get_total_norm(self._gradients())
-        if norm.device.type == "cpu":
-            check_gradient(self.model, norm, place)
-        else:
-            self.optimizer.found_inf = (~norm.isfinite()).float()  # type: ignore[attr-defined]  # read by a fused step
-        if self.recipe.optimizer.clip is not None:
-            clip_grads_with_norm_(self.model.parameters(), self.recipe.optimizer.clip, norm)
-        return norm
 
     def _evaluate(self, epoch: int) -> Scores | None:
         if epoch % self.recipe.evaluation.every and epoch < self.recipe.training.epochs:
             return None
         network = self.evaluated.eval()
         with self.fabric.autocast():
-            self.outputs = self.evaluation.outputs(network, device=self.fabric.device)
+            self.outputs = self.evaluation.outputs(network)
         return self.evaluation.scores(self.outputs, epoch, self.loss)
 
     def _trained(self, epoch: int) -> TrainedModel:
@@ -235,16 +165,18 @@ class Loop:
         patience = self.recipe.training.patience
         return patience is not None and self.progress.since_best >= patience
 
-    def _leave_if_asked(self) -> None:
-        number = self._signal if self.fabric.world_size > 1 else self.signals.received
-        if not number:
-            return
+    def _received(self) -> int:
+        """The signal that this process, or any of several, received; 0 if there is none."""
+        return self._signal if self.fabric.world_size > 1 else self.signals.received
+
+    def _leave(self, number: int) -> None:
         self._save_state()
         raise Interrupted(number, self.run.path, self.progress.epoch, self.progress.step)
 
     def _save_state(self) -> None:
         if self.fabric.is_global_zero:
-            save_state(self.run.path / "state", self.progress, self.model, self.optimizer, self.average)
+            stepper = self.stepper
+            save_state(self.run.path / "state", self.progress, self.model, stepper.optimizer, stepper.average)
 
     def _of_all_processes(self, losses: float = 0.0, labels: float = 0.0) -> tuple[float, float]:
         """The sums over all processes, in one exchange that also tells them of a signal that any of them received."""

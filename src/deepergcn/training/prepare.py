@@ -20,7 +20,7 @@ from deepergcn.runs.model.network import build_model, count_parameters, dataset_
 from deepergcn.runs.older import as_read
 from deepergcn.runs.run import FORMAT, Run, RunInfo
 from deepergcn.runs.state import resume_state
-from deepergcn.training.average import weight_average
+from deepergcn.training.average import WeightAverage
 from deepergcn.training.blend import check_blend
 from deepergcn.training.cost.refuse import foresee
 from deepergcn.training.optimizer import make_optimizer
@@ -153,7 +153,7 @@ def _check_state(folder: Path, recipe: Recipe, info: RunInfo) -> None:
     """Check that the run can be resumed, before its recipe is changed."""
     model = build_model(recipe, info.inputs)
     decay = recipe.training.average
-    average = None if decay is None else weight_average(model, decay)
+    average = None if decay is None else WeightAverage(model, decay)
     progress = resume_state(folder, model, make_optimizer(model, recipe.optimizer), average)
     RunLog(folder, progress.epoch)
 

@@ -1,9 +1,12 @@
 """Transfer of batches to the device of the network: to a GPU one step ahead, while it computes."""
 
 from collections.abc import Iterable, Iterator
+from copy import copy
+from typing import TypeVar
 
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakIdKeyDictionary
 
 from deepergcn.data.batching.batch import GraphBatch
 from deepergcn.training.scoring.losses import present_labels
@@ -12,31 +15,55 @@ from deepergcn.training.steps import labelled
 Counted = tuple[GraphBatch, int]
 """A batch on the device, and the number of its labels, which is counted before it goes there."""
 
+Known = TypeVar("Known")
+
+_THERE = WeakIdKeyDictionary()
+"""The copies of batches on other devices, as long as the batches live: a whole graph is transferred once."""
+
 
 def on_device(steps: Iterable[list[GraphBatch]], device: torch.device) -> Iterator[list[Counted]]:
-    """The batches of every step on ``device``.
+    """The batches of every step on ``device``, with the numbers of their labels."""
+    counted = ((batches, [_count_labels(batch) for batch in batches]) for batches in steps)
+    for batches, counts in prefetched(counted, device):
+        yield list(zip(batches, counts, strict=True))
+
+
+def prefetched(
+    steps: Iterable[tuple[list[GraphBatch], Known]], device: torch.device
+) -> Iterator[tuple[list[GraphBatch], Known]]:
+    """The batches of every step on ``device``, with what the host knows of them; the given batches are not changed.
 
     Those of a GPU are copied from pinned memory on a stream of their own while it computes the previous step,
     and only the GPU itself waits for them.
     """
     if device.type != "cuda":
-        for batches in steps:
-            yield [(batch.to(device), count) for batch, count in map(_counted, batches)]
+        for batches, known in steps:
+            yield [_moved(batch, device) for batch in batches], known
         return
     copies = torch.cuda.Stream(device)
-    ahead: list[Counted] | None = None
-    for batches in steps:
+    ahead: tuple[list[GraphBatch], Known] | None = None
+    for batches, known in steps:
         with torch.cuda.stream(copies):
-            counted = map(_counted, batches)
-            moved = [(batch.pin_memory().to(device, non_blocking=True), count) for batch, count in counted]
+            moved = [_moved(batch, device) for batch in batches]
         if ahead is not None:
             yield ahead
         torch.cuda.current_stream(device).wait_stream(copies)
-        for batch, _ in moved:
+        for batch in moved:
             batch.apply(lambda tensor: _keep_until_used(tensor, device))
-        ahead = moved
+        ahead = moved, known
     if ahead is not None:
         yield ahead
+
+
+def _moved(batch: GraphBatch, device: torch.device) -> GraphBatch:
+    """The batch on ``device``; a copy of it, since PyG moves a batch in place."""
+    if device.type == "cpu":
+        return batch
+    there: dict[torch.device, GraphBatch] = _THERE.setdefault(batch, {})
+    if device not in there:
+        own = copy(batch).pin_memory() if device.type == "cuda" else copy(batch)
+        there[device] = own.to(device, non_blocking=True)
+    return there[device]
 
 
 def _keep_until_used(tensor: Tensor, device: torch.device) -> Tensor:
@@ -45,9 +72,9 @@ def _keep_until_used(tensor: Tensor, device: torch.device) -> Tensor:
     return tensor
 
 
-def _counted(batch: GraphBatch) -> Counted:
-    """The batch with the numbers of the nodes to learn from: counting them on a GPU would synchronize with it."""
+def _count_labels(batch: GraphBatch) -> int:
+    """The number of labels; the nodes to learn from are numbered too: counting on a GPU would synchronize with it."""
     count = int(present_labels(labelled(batch, batch.y)[1]).sum())
     if "train_mask" in batch:
         batch.train_index = batch.train_mask.nonzero().flatten()
-    return batch, count
+    return count

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+import torch
 
 from deepergcn.ops.operators import device
 
@@ -19,3 +20,12 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(launch, "_SHORTEST_HUB", 8)
     with np.errstate(all="ignore"):  # channels beyond the last are computed, and not stored
         yield
+
+
+@pytest.fixture
+def fake_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take torch's device ``meta`` for a GPU: the host code runs, tensors have no numbers and kernels do nothing."""
+    interpreter = pytest.importorskip("triton.runtime.interpreter")
+    monkeypatch.setattr(device, "on_gpu", lambda x: x.device.type == "meta")
+    monkeypatch.setattr(torch, "is_autocast_enabled", lambda *device: False)  # it does not know the device meta
+    monkeypatch.setattr(interpreter.InterpretedFunction, "run", lambda *arguments, **options: None)

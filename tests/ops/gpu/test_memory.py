@@ -36,16 +36,6 @@ class Largest(TorchDispatchMode):
         return result
 
 
-@pytest.fixture
-def fake_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take torch's device ``meta`` for a GPU: the host code runs, tensors have no numbers and kernels do nothing."""
-    from triton.runtime.interpreter import InterpretedFunction
-
-    monkeypatch.setattr(device, "on_gpu", lambda x: x.device.type == "meta")
-    monkeypatch.setattr(torch, "is_autocast_enabled", lambda *device: False)  # it does not know the device meta
-    monkeypatch.setattr(InterpretedFunction, "run", lambda *arguments, **options: None)
-
-
 def train(options: dict[str, Any], edge_attr: Tensor | None) -> int:
     """The numbers of the largest tensor in a step of a network."""
     with torch.device("meta"):

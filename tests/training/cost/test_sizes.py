@@ -64,6 +64,16 @@ def test_as_few_parts_as_fit_and_a_line_that_says_so(
     assert evaluation_partitions(dataset, evaluated(recipe, draws=2)) == (3, 2)
 
 
+def test_the_memory_of_a_gpu_counts_where_it_is_evaluated_on(
+    small: tuple[Recipe, Dataset], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe, dataset = small
+    room = inference_bytes(dataset, recipe, sizes.whole_graph(dataset).part(3))
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (room / 0.9 + 1, 80 * 10**9))
+    assert evaluation_partitions(dataset, recipe, torch.device("cpu")) == (1, 1)
+    assert evaluation_partitions(dataset, recipe, torch.device("cuda")) == (3, 10)
+
+
 def test_evaluation_of_the_whole_graph_has_the_values_of_the_network(small: tuple[Recipe, Dataset]) -> None:
     recipe, dataset = small
     model = build_model(recipe, dataset_inputs(dataset)).eval()

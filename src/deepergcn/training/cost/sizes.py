@@ -4,6 +4,8 @@ import logging
 import re
 from typing import NamedTuple
 
+import torch
+
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.storage.memory import available_memory
 from deepergcn.data.typed import TypedDataset
@@ -69,17 +71,21 @@ def inference_bytes(dataset: Dataset, recipe: Recipe, batch: Batch) -> int:
     return graph_bytes(dataset, batch) + 4 * batch.nodes * widest
 
 
-def evaluation_partitions(dataset: Dataset, recipe: Recipe) -> tuple[int, int]:
+def evaluation_partitions(dataset: Dataset, recipe: Recipe, device: torch.device | None = None) -> tuple[int, int]:
     """The number of partitions that a graph is evaluated in, and of draws of them over which outputs are averaged.
 
-    What the recipe leaves open is the whole graph, and as few parts as fit where the available memory cannot hold it.
+    What the recipe leaves open is the whole graph, and as few parts as fit where the memory that is available, on
+    ``device`` too, cannot hold it.
     """
     section = recipe.evaluation
     if dataset.task.level != "node" or isinstance(dataset, TypedDataset):
         return 1, 1
     if section.partitions is not None:
         return section.partitions, (section.draws or 1) if section.partitions > 1 else 1
-    whole, room = whole_graph(dataset), _SHARE * available_memory()
+    memory = available_memory()
+    if device is not None and device.type == "cuda":
+        memory = min(memory, torch.cuda.mem_get_info(device)[0])
+    whole, room = whole_graph(dataset), _SHARE * memory
     parts = 1
     while parts < dataset.num_nodes and inference_bytes(dataset, recipe, whole.part(parts)) > room:
         parts += 1

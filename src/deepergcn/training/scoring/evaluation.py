@@ -15,6 +15,7 @@ from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.state import Scores
 from deepergcn.training.cost.sizes import evaluation_partitions
 from deepergcn.training.scoring.losses import LossFunction, balanced_weight, present_labels
+from deepergcn.training.transfer import prefetched
 
 Forward = Callable[..., Tensor]
 """A network, or its ``embed``, called with a batch."""
@@ -30,6 +31,7 @@ class Evaluation:
         parts: the parts of the split to evaluate, where the task labels graphs or links. The links of train are
             ranked among the pairs of valid that are none, as in OGB's examples.
         rank, world: the number of this process, and the number of processes that share the batches.
+        device: the device to compute on; the CPU where none is given.
     """
 
     def __init__(
@@ -40,10 +42,12 @@ class Evaluation:
         parts: Collection[str] = PARTS,
         rank: int = 0,
         world: int = 1,
+        device: torch.device | None = None,
     ) -> None:
         self.dataset, self.parts, self.rank, self.world = dataset, parts, rank, world
+        self.device = device or torch.device("cpu")
         batch_size = recipe.evaluation.batch_size or recipe.training.batch_size
-        chosen = torch.tensor(evaluation_partitions(dataset, recipe))
+        chosen = torch.tensor(evaluation_partitions(dataset, recipe, device))
         if world > 1:  # the memory that is left may differ from process to process
             torch.distributed.broadcast(chosen, 0)
         partitions, self.draws = chosen.tolist()
@@ -56,16 +60,22 @@ class Evaluation:
         )
         self.scale = _scale(dataset) if recipe.evaluation.scaled else None
 
-    def outputs(self, forward: Forward, device: torch.device | None = None) -> Tensor:
+    def outputs(self, forward: Forward) -> Tensor:
         """The outputs of ``forward`` for every item of the dataset, [items, outputs], averaged over draws.
 
-        They are NaN for items that are not evaluated. Every process gets all of them.
+        They are NaN for items that are not evaluated. Every process gets all of them. What a GPU gives is fetched after
+        it has been told the next batch.
         """
         outputs = OutputMean(self.dataset.num_items)
+        waiting: tuple[Tensor, Tensor] | None = None
         with torch.no_grad():
-            for batch in self._batches():
-                item = batch.item
-                outputs.add(item, forward(batch if device is None else batch.to(device)))
+            batches = (([batch], batch.item) for batch in self._batches())
+            for (batch,), item in prefetched(batches, self.device):
+                fetched, waiting = waiting, (item, forward(batch))
+                if fetched is not None:
+                    outputs.add(*fetched)
+        if waiting is not None:
+            outputs.add(*waiting)
         if self.world > 1:
             self._add_up(outputs)
         return outputs.mean()

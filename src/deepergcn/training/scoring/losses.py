@@ -43,10 +43,18 @@ def make_loss(
     if weight is not None and (weight.shape != (task.outputs,) or not bool((weight > 0).all())):
         raise InputError(f"loss weight has shape {list(weight.shape)}; expected {task.outputs} numbers above 0")
 
+    weights: dict[tuple[torch.device, torch.dtype], Tensor] = {}  # sent to a GPU once: it waits for what it is sent
+
+    def weight_for(outputs: Tensor) -> Tensor | None:
+        key = outputs.device, outputs.dtype
+        if weight is not None and key not in weights:
+            weights[key] = weight.to(outputs)
+        return weights.get(key)
+
     def loss(outputs: Tensor, targets: Tensor, items: Tensor | None = None) -> Tensor:
         check_labels(task, outputs, targets)
         present = present_labels(targets)
-        w = None if weight is None else weight.to(outputs)
+        w = weight_for(outputs)
         if task.kind == "multi-class":
             each = F.cross_entropy(
                 outputs, targets, weight=w, ignore_index=-1, reduction="none", label_smoothing=label_smoothing
@@ -80,14 +88,18 @@ def auc_margin(outputs: Tensor, targets: Tensor, margin: float) -> Tensor:
     variables on the batch at hand. A label whose positive or negative class is missing there has no last term.
     """
     scores = outputs.sigmoid()
-    terms = []
-    for label in range(outputs.shape[1]):
-        positive, negative = (scores[targets[:, label] == value, label] for value in (1, 0))
-        spread = sum(part.var(correction=0) for part in (positive, negative) if len(part))
-        if len(positive) and len(negative):
-            spread = spread + (margin + negative.mean() - positive.mean()).clamp(min=0).square()
-        terms.append(spread + 0.0 * scores[:, label].sum())
-    return torch.stack(terms).mean()
+    counts, means, spreads = [], [], []
+    for value in (1, 0):
+        is_there = targets == value
+        count = is_there.sum(0)
+        mean = torch.where(is_there, scores, 0.0).sum(0) / count.clamp(min=1)
+        squares = torch.where(is_there, (scores - mean).square(), 0.0)
+        counts.append(count)
+        means.append(mean)
+        spreads.append(squares.sum(0) / count.clamp(min=1))
+    apart = (margin + means[1] - means[0]).clamp(min=0).square()
+    are_both = (counts[0] > 0) & (counts[1] > 0)
+    return (spreads[0] + spreads[1] + torch.where(are_both, apart, 0.0)).mean()
 
 
 def balanced_weight(task: Task, targets: Tensor) -> Tensor:
