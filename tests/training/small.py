@@ -94,6 +94,7 @@ def network_settings(path: Path, *settings: str) -> list[str]:
         "model.dropout=0.3",
         "training.partitions=4",
         "training.epochs=4",
+        "evaluation.every=1",
         "evaluation.partitions=2",
         "evaluation.draws=2",
         *settings,
