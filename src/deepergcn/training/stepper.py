@@ -1,7 +1,7 @@
 """One optimizer step: launched on the device of the network, and read when it is done.
 
-Nothing synchronizes with a GPU between two steps: the loss of a step, and whether its gradient is finite, are read after
-the next step has been launched.
+Nothing synchronizes with a GPU between two steps: the loss of a step, and whether its gradient is finite, are read
+after the next step has been launched.
 """
 
 import math
