@@ -93,7 +93,7 @@ class OwnDataOptions:
         Text, _option("--split-fractions", "Sizes of train, valid and test. Default: 0.8,0.1,0.1.")
     ] = None
     folds: Annotated[
-        Number, _option("--folds", "Cross-validate: a network for each of so many folds, and the mean of their scores.")
+        Number, _option("--folds", "Number of folds of a cross-validation; reports the mean of their scores.")
     ] = None
     split_seed: Annotated[Number, _option("--split-seed", "Seed of a random or stratified split. Default: 0.")] = None
     delimiter: Annotated[
@@ -109,7 +109,7 @@ class OwnDataOptions:
         ),
     ] = None
     blend: Annotated[
-        Text, _option("--blend", "forest averages a random forest on the same descriptors with the network; or none.")
+        Text, _option("--blend", "forest averages the network with a random forest on the same descriptors; or none.")
     ] = None
     strict: Annotated[bool, _option("--strict", "Fail on a molecule that cannot be read.")] = False
 
@@ -322,7 +322,7 @@ def _fragments(text: Text) -> "Fragments":
 
 
 def _descriptors(said: Texts, settings: Sequence[str], recipe: str) -> tuple[str, ...]:
-    """The descriptors that are said, else those of the recipe."""
+    """The descriptors of the options, otherwise those of the recipe."""
     if said is not None:
         names = _listed(said)
         return () if names == ("none",) else names
@@ -332,7 +332,7 @@ def _descriptors(said: Texts, settings: Sequence[str], recipe: str) -> tuple[str
 
 
 def _blend(said: Text, settings: Sequence[str], recipe: str, described: bool) -> bool:
-    """Whether a forest is blended: as it is said, else by the recipe where molecules have descriptors."""
+    """Whether a forest is blended: by the option, otherwise by the recipe if molecules have descriptors."""
     if said not in (None, "forest", "none"):
         raise InputError(f"--blend is {said!r}; expected forest or none")
     if said is not None:
