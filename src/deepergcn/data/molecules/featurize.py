@@ -8,7 +8,18 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from rdkit.Chem.rdchem import BondStereo, BondType, ChiralType, HybridizationType, Mol
+from rdkit.Chem.rdchem import (
+    BondStereo,
+    BondType,
+    ChiralType,
+    HybridizationType,
+    Mol,
+    PropertyPickleOptions,
+)
+
+from deepergcn.data.kernels.molecules import HEADER, decode_molecules
+
+Values = npt.NDArray[np.int32]
 
 ATOM_LISTS: tuple[tuple[int, ...], ...] = (
     tuple(range(1, 119)),  # atomic number
@@ -45,6 +56,7 @@ BOND_LISTS: tuple[tuple[int, ...], ...] = (
 )
 
 _LOWEST, _HIGHEST = -128, 127
+_WITHOUT_CONFORMERS = int(PropertyPickleOptions.NoConformers)
 
 
 def _lookup(lists: tuple[tuple[int, ...], ...]) -> npt.NDArray[np.uint8]:
@@ -102,7 +114,35 @@ class MoleculeGraphs:
 
 
 def featurize(mols: list[Mol]) -> MoleculeGraphs:
-    """The graphs of sanitized molecules; implicit hydrogens are counted as a feature of their heavy atom."""
+    """The graphs of sanitized molecules; implicit hydrogens are counted as a feature of their heavy atom.
+
+    All molecules are taken from RDKit's binary form by a kernel, and one that it leaves out by :func:`plain_values`.
+    """
+    num_atoms = np.array([mol.GetNumAtoms() for mol in mols], dtype=np.int64)
+    num_bonds = np.array([mol.GetNumBonds() for mol in mols], dtype=np.int64)
+    atom_ptr, bond_ptr = _pointers(num_atoms), _pointers(num_bonds)
+    atoms = np.zeros((atom_ptr[-1], len(ATOM_LISTS)), dtype=np.int32)
+    bonds = np.empty((bond_ptr[-1], 2), dtype=np.int32)
+    bond_values = np.empty((bond_ptr[-1], len(BOND_LISTS)), dtype=np.int32)
+    done = np.zeros(len(mols), dtype=np.bool_)
+    forms = [mol.ToBinary(_WITHOUT_CONFORMERS) for mol in mols]
+    content = np.frombuffer(b"".join(forms), dtype=np.uint8)
+    starts = _pointers(np.array([len(form) for form in forms], dtype=np.int64))
+    decode_molecules(content, starts, HEADER, atom_ptr, bond_ptr, atoms, bonds, bond_values, done)
+    for number in np.flatnonzero(~done).tolist():
+        of_atoms, of_bonds = (slice(ptr[number], ptr[number + 1]) for ptr in (atom_ptr, bond_ptr))
+        atoms[of_atoms], bonds[of_bonds], bond_values[of_bonds] = plain_values(mols[number])
+    return MoleculeGraphs(
+        atoms=_categories(atoms, _ATOM_LOOKUP),
+        bonds=np.ascontiguousarray(bonds.T),
+        bond_features=_categories(bond_values, _BOND_LOOKUP),
+        num_atoms=num_atoms,
+        num_bonds=num_bonds,
+    )
+
+
+def plain_values(mol: Mol) -> tuple[Values, Values, Values]:
+    """The properties of the atoms [atoms, 9], the two atoms of the bonds [bonds, 2], and their properties [bonds, 3]."""
     atoms = [
         (
             atom.GetAtomicNum(),
@@ -115,7 +155,6 @@ def featurize(mols: list[Mol]) -> MoleculeGraphs:
             atom.GetIsAromatic(),
             atom.IsInRing(),
         )
-        for mol in mols
         for atom in mol.GetAtoms()
     ]
     bonds = [
@@ -126,18 +165,18 @@ def featurize(mols: list[Mol]) -> MoleculeGraphs:
             bond.GetStereo(),
             bond.GetIsConjugated(),
         )
-        for mol in mols
         for bond in mol.GetBonds()
     ]
-    atom_values = np.array(atoms, dtype=np.int32).reshape(-1, len(ATOM_LISTS))
     bond_values = np.array(bonds, dtype=np.int32).reshape(-1, 2 + len(BOND_LISTS))
-    return MoleculeGraphs(
-        atoms=_categories(atom_values, _ATOM_LOOKUP),
-        bonds=np.ascontiguousarray(bond_values[:, :2].T),
-        bond_features=_categories(bond_values[:, 2:], _BOND_LOOKUP),
-        num_atoms=np.array([mol.GetNumAtoms() for mol in mols], dtype=np.int64),
-        num_bonds=np.array([mol.GetNumBonds() for mol in mols], dtype=np.int64),
+    return (
+        np.array(atoms, dtype=np.int32).reshape(-1, len(ATOM_LISTS)),
+        bond_values[:, :2],
+        bond_values[:, 2:],
     )
+
+
+def _pointers(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts)))
 
 
 def _categories(values: npt.NDArray[np.int32], lookup: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
