@@ -104,7 +104,24 @@ MISTAKES = {
     "no such column": (["predict", "run", "classes.csv", "--smiles-column", "x", "-o", "o.csv"], ("'x'", "'smiles'")),
     "no such id": (["embed", "run", "classes.csv", "--id-column", "key", "-o", "o.npz"], ("'key'", "'name'")),
     "an unknown output": (["predict", "run", "classes.csv", "-o", "o.xls"], ("o.xls", ".csv or .parquet")),
-    "an unknown embedding": (["embed", "run", "classes.csv", "-o", "o.csv"], ("o.csv", ".npz or .parquet")),
+    "an unknown embedding": (["embed", "run", "classes.csv", "-o", "o.txt"], ("o.txt", ".npz or .parquet or .csv")),
+    "a shard of one file": (
+        ["predict", "run", "classes.csv", "-o", "o.csv", "--shard", "1/2"],
+        ("--shard: o.csv is one file; expected a folder",),
+    ),
+    "a shard that is none": (["predict", "run", "classes.csv", "-o", "o", "--shard", "3/2"], ("'3/2'", "such as 1/4")),
+    "parts of no rows": (["predict", "run", "classes.csv", "-o", "o", "--part-rows", "0"], ("--part-rows is 0",)),
+    "parts of no format": (["predict", "run", "classes.csv", "-o", "o", "--format", "npz"], ("csv, parquet",)),
+    "a format beside an ending": (
+        ["predict", "run", "classes.csv", "-o", "o.csv", "--format", "csv"],
+        ("--format: o.csv says its own by its ending",),
+    ),
+    "no processes": (["embed", "run", "classes.csv", "-o", "o.npz", "--jobs", "0"], ("--jobs is 0",)),
+    "two ways to spread": (
+        ["predict", "run", "classes.csv", "-o", "o", "--jobs", "2", "--ray", "auto"],
+        ("--jobs: does not go with --ray",),
+    ),
+    "parts of a dataset": (["predict", "run", "solubility", "-o", "o"], ("is for files of molecules",)),
     "no folder for the output": (["predict", "run", "classes.csv", "-o", "no/o.csv"], ("no/o.csv", "does not exist")),
     "an unknown split": (["evaluate", "run", "--split", "holdout"], ("'holdout'", "train, valid, test")),
     "no molecules to train on": (["train", "--molecules", "none.csv", "--target", "y"], ("none.csv", "no such file")),
@@ -171,3 +188,29 @@ def test_a_split_that_names_no_column_is_one_line(deepergcn: Program, tmp_path: 
     assert answer.err.splitlines()[-1].endswith(
         "nodes.csv: the split names no column; expected the name of one, or of several masks"
     )
+
+
+def test_parts_and_shards(deepergcn: Program, tmp_path: Path) -> None:
+    make_run(tmp_path, small_recipe(molecule_file(tmp_path), targets=["target"]))
+    write_lines(tmp_path / "new.csv", "smiles", *("C" * i + "O" for i in range(1, 10)), "C1")
+    common = ["predict", "run", "new.csv", "-o", "out", "--part-rows", 4]
+    first = deepergcn(*common, "--shard", "2/2")
+    assert first.out == "out: 4 rows in 1 parts (shard 2/2, of 3 parts in all)\n"
+    both = deepergcn(*common, "--skipped", "bad.csv")
+    said = (
+        "out: 10 rows in 3 parts, of which 1 were there already, of which 1 could not be read and are empty: row 10\n"
+    )
+    assert both.out == said
+    assert (tmp_path / "bad.csv").read_text().splitlines()[1].startswith("10,C1,")
+    changed = deepergcn(*common, "--no-inputs")
+    assert changed.code == 2
+    assert (
+        "its parts were made with --inputs True, and not False; expected another folder for --output\n" in changed.err
+    )
+    embedded = deepergcn("embed", "run", "new.csv", "-o", "e", "--format", "parquet", "--part-rows", 5)
+    assert embedded.out.startswith("e: 10 rows in 2 parts")
+    assert sorted(path.name for path in (tmp_path / "e").iterdir()) == [
+        "_state",
+        "part-00000.parquet",
+        "part-00001.parquet",
+    ]

@@ -133,7 +133,7 @@ def test_dataset_itself_is_not_changed() -> None:
 @pytest.mark.parametrize(
     ("dataset", "transform", "message"),
     [
-        (with_evidence(), "rotate", "there is no transform 'rotate'; expected one of node-features-from-edges"),
+        (with_evidence(), "rotate", "there is no transform 'rotate'; expected one of degree-encoding, "),
         (with_evidence(), {"reduce": "sum"}, "there is no transform None"),
         (with_evidence(), {"name": "undirected", "fast": True}, "undirected: has no option 'fast'; its options: none"),
         (with_evidence(), {"name": "self-loops", "value": 1}, "self-loops: has no option 'value'; its options: fill"),

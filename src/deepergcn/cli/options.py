@@ -24,7 +24,7 @@ InputArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="INPUT",
-        help="A file of molecules (CSV, TSV, parquet, SDF, SMI), a table of nodes, or the name of a folder or dataset.",
+        help="A file of molecules (CSV, TSV, parquet, XLSX, SDF, SMI), a table of nodes, or the name of a folder or dataset.",
     ),
 ]
 NodesOption = Annotated[
@@ -38,6 +38,10 @@ EdgesOption = Annotated[
         metavar="FILE",
         help="Table of edges, for nodes or links; or SOURCE,RELATION,TARGET=FILE for each edge type.",
     ),
+]
+NodeFeaturesOption = Annotated[
+    str | None,
+    typer.Option("--node-features", metavar="FILE", help="Sparse features of the nodes, where training had such."),
 ]
 SmilesColumnOption = Annotated[
     str | None, typer.Option("--smiles-column", help="Column of SMILES. Default: as in training.")
@@ -68,6 +72,7 @@ class Reading(TypedDict):
     delimiter: str | None
     unseen: "Unseen"
     skipped_file: Path | None
+    node_features: str | None
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,7 @@ class ReadingOptions:
 
     nodes: NodesOption = None
     edges: EdgesOption = None
+    node_features: NodeFeaturesOption = None
     smiles_column: SmilesColumnOption = None
     id_column: IdColumnOption = None
     delimiter: Annotated[
@@ -98,4 +104,5 @@ class ReadingOptions:
             "delimiter": self.delimiter,
             "unseen": unseen_choice(self.unseen),
             "skipped_file": self.skipped,
+            "node_features": self.node_features,
         }

@@ -79,6 +79,20 @@ class OwnDataOptions:
     id_column: Annotated[Text, _option("--id-column", "Column of ids. Default: id; for molecules, their SMILES.")] = (
         None
     )
+    node_features: Annotated[
+        Text,
+        _option(
+            "--node-features", "Sparse features of --nodes: scipy's .npz (CSR), or a table id, feature, value.", "FILE"
+        ),
+    ] = None
+    projection: Annotated[
+        Number,
+        _option("--projection", "Channels that --node-features are projected to; 0: none. Default: 512 above 2 GB."),
+    ] = None
+    encoding: Annotated[
+        Text,
+        _option("--encoding", "Nodes by the graph's structure: degree, random-walk, learned or edges (their sums)."),
+    ] = None
     task: Annotated[Text, _option("--task", "regression, binary, multi-class or multi-label.")] = None
     metric: Annotated[
         Texts,
@@ -121,7 +135,7 @@ class OwnDataOptions:
 _FOR_MOLECULES = ("smiles_column", "target", "strict", "fragments", "descriptors", "blend")
 _FOR_TABLES = (
     *("label", "directed", "source_column", "target_column", "features", "edge_features", "drop", "numeric"),
-    "categorical",
+    *("categorical", "node_features", "projection", "encoding"),
 )
 _FOR_BOTH = (
     *("id_column", "task", "metric", "positive", "missing", "split", "split_fractions", "split_seed", "delimiter"),
@@ -132,7 +146,10 @@ _NOT_FOR_LINKS = (
     *(name for name in _FOR_BOTH if name not in ("id_column", "split", "metric")),
 )
 _NOT_FOR_GRAPHS = (*(name for name in _FOR_TABLES if name != "label"), "delimiter", "folds")
-_NOT_FOR_TYPES = ("folds", "features", "edge_features", "drop", "numeric", "categorical")
+_NOT_FOR_TYPES = (
+    *("folds", "features", "edge_features", "drop", "numeric", "categorical", "node_features", "projection"),
+    "encoding",
+)
 _READER = "data.options."
 
 
@@ -251,6 +268,9 @@ def _tables(
         numeric=_listed(options.numeric),
         categorical=_listed(options.categorical),
         directed=options.directed,
+        sparse=options.node_features,
+        projection=options.projection,
+        encoding=options.encoding,
         choices=choices,
         root=root,
     )

@@ -8,13 +8,14 @@ CSV_NAMES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 PARQUET_NAMES = (".parquet",)
 SDF_NAMES = (".sdf", ".sdf.gz")
 SMI_NAMES = (".smi", ".smi.gz")
+EXCEL_NAMES = (".xlsx", ".xlsm")
 
-TABLE_NAMES = CSV_NAMES + PARQUET_NAMES
+TABLE_NAMES = CSV_NAMES + PARQUET_NAMES + EXCEL_NAMES
 """Tables of nodes and edges."""
 MOLECULE_NAMES = TABLE_NAMES + SDF_NAMES + SMI_NAMES
 """Files of molecules."""
 
-_EXCEL_NAMES = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
+_OTHER_WORKBOOKS = (".xls", ".xlsb", ".ods")
 
 
 def check_name(path: Path, endings: tuple[str, ...]) -> None:
@@ -22,6 +23,6 @@ def check_name(path: Path, endings: tuple[str, ...]) -> None:
     name = path.name.lower()
     if name.endswith(endings):
         return
-    if name.endswith(_EXCEL_NAMES):
-        raise InputError(f"{path}: is a workbook; save its sheet as CSV (in Excel: File, Save As, CSV UTF-8)")
+    if name.endswith(_OTHER_WORKBOOKS):
+        raise InputError(f"{path}: is a workbook of another kind; save it as .xlsx, or its sheet as CSV")
     raise InputError(f"{path}: expected a name that ends in {', '.join(endings)}")

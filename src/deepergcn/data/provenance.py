@@ -10,6 +10,7 @@ from deepergcn.data.molecules.fragments import Fragments
 from deepergcn.data.molecules.skipped import Skipped
 from deepergcn.data.tables.features import FeatureColumn
 from deepergcn.data.tables.labels import LabelSchema
+from deepergcn.data.tables.sparse import SparseFeatures
 
 
 class _Record(BaseModel):
@@ -75,7 +76,12 @@ class MoleculeProvenance(_Record):
 
 
 class TableProvenance(_Record):
-    """How a table of nodes and a table of edges were read; the fields are arguments of ``read_tables``."""
+    """How a table of nodes and a table of edges were read; the fields are arguments of ``read_tables``.
+
+    Attributes:
+        sparse: How sparse features were read, where there were any.
+        nodes_digest: The digest of all ids in their order, where the nodes are to stay the same.
+    """
 
     reader: Literal["tables"] = "tables"
     id_column: str
@@ -87,6 +93,8 @@ class TableProvenance(_Record):
     labels: LabelSchema
     delimiter: str | None = None
     counts: EdgeCounts | None = None
+    sparse: SparseFeatures | None = None
+    nodes_digest: str | None = None
 
 
 class LinkProvenance(_Record):

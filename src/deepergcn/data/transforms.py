@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from deepergcn.data.dataset import Dataset, directed
+from deepergcn.data.encodings import degree_features, node_numbers
 from deepergcn.data.kernels.graphs import incident_count, incident_features
 from deepergcn.data.storage.memory import check_memory
 from deepergcn.data.typed import TypedDataset
@@ -174,7 +175,24 @@ def random_walk(dataset: Dataset, steps: int = 16) -> Dataset:
     return _append(dataset, "random-walk", made)
 
 
+def degree_encoding(dataset: Dataset) -> Dataset:
+    """Append what :func:`deepergcn.data.encodings.degree_features` makes of every node's degree."""
+    return _append(dataset, "degree-encoding", degree_features(dataset))
+
+
+def learned_encoding(dataset: Dataset) -> Dataset:
+    """Give every node its number as its one feature, a category that the network learns an embedding for."""
+    if dataset.x is not None:
+        raise InputError(
+            f"learned-encoding: {dataset.name} has node features; expected none beside a learned embedding"
+        )
+    x, sizes = node_numbers(dataset)
+    return dataset.replace(x=x, x_categories=sizes)
+
+
 TRANSFORMS: dict[str, Callable[..., Dataset]] = {
+    "degree-encoding": degree_encoding,
+    "learned-encoding": learned_encoding,
     "node-features-from-edges": node_features_from_edges,
     "one-hot-species": one_hot_species,
     "random-walk": random_walk,

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from deepergcn.errors import InputError
-from deepergcn.inference.inputs import Input
+from deepergcn.inference.inputs import Input, Rows
 from deepergcn.inference.predictions import Predictions
 from deepergcn.inference.predictor import Predictor
 from deepergcn.recipes.schema import Recipe
@@ -41,20 +41,25 @@ class Ensemble(Predictor):
 
         The arguments are those of :meth:`Predictor.predict`.
         """
+        if self.task.level != "link":
+            return super().predict(data, *arguments, **options)
         first, *others = self.members
-        found = [first.predict(data, *arguments, **options)]
         quiet = options | {"skipped_file": None, "progress": None}
-        found += [member.predict(data, *arguments, **quiet) for member in others]
-        values = np.stack([one.values for one in found])
-        parts = dict.fromkeys(one.made_of for one in found)
-        made_of = next(iter(parts)) if len(parts) == 1 else f"means of {len(found)} blends of network and forest"
-        return replace(found[0], values=values.mean(0), deviations=values.std(0, ddof=1), made_of=made_of)
+        found = [member.predict(data, *arguments, **quiet) for member in others]
+        return _mean([first.predict(data, *arguments, **options), *found])
+
+    def predict_rows(self, rows: Rows) -> Predictions:
+        """The same for rows that have been read, which all members share."""
+        return _mean([member.predict_rows(rows) for member in self.members])
 
     @property
     def network(self) -> AnyNetwork:  # type: ignore[override]
         self._refuse()
 
     def embed(self, *_: Any, **__: Any) -> NoReturn:
+        self._refuse()
+
+    def embed_rows(self, *_: Any, **__: Any) -> NoReturn:
         self._refuse()
 
     def rows(self, *_: Any, **__: Any) -> NoReturn:
@@ -85,3 +90,10 @@ def _without_fold(recipe: Recipe) -> Recipe:
     """The recipe without the number of its fold, in which alone those of a cross-validation differ."""
     options = {name: value for name, value in recipe.data.options.items() if name != "fold"}
     return recipe.model_copy(update={"data": recipe.data.model_copy(update={"options": options})})
+
+
+def _mean(found: Sequence[Predictions]) -> Predictions:
+    values = np.stack([one.values for one in found])
+    parts = dict.fromkeys(one.made_of for one in found)
+    made_of = next(iter(parts)) if len(parts) == 1 else f"means of {len(found)} blends of network and forest"
+    return replace(found[0], values=values.mean(0), deviations=values.std(0, ddof=1), made_of=made_of)

@@ -27,7 +27,8 @@ from deepergcn.data.provenance import (
 )
 from deepergcn.data.tables.columns import Columns, read_columns
 from deepergcn.data.tables.features import Unseen
-from deepergcn.data.tables.read import read_tables_to_predict, table_files
+from deepergcn.data.tables.files import table_files
+from deepergcn.data.tables.read import read_tables_to_predict
 from deepergcn.data.tables.typed import read_typed_tables_to_predict
 from deepergcn.errors import InputError
 from deepergcn.inference.in_memory import graphs_in_memory, rows_in_memory, tables_in_memory
@@ -79,6 +80,7 @@ def read_rows_to_predict(
     unseen: Unseen = "error",
     skipped_file: str | Path | None = None,
     progress: ProgressHook | None = None,
+    node_features: str | Path | None = None,
 ) -> Rows:
     """The rows of an input, read as the data that the network was trained on."""
     task = info.inputs.task.task()
@@ -88,7 +90,7 @@ def read_rows_to_predict(
     elif isinstance(data, Mapping) or isinstance(edges, Mapping) or isinstance(info.provenance, TypedTableProvenance):
         rows = _typed_tables(data, edges, recipe, info.provenance, unseen)
     elif isinstance(info.provenance, TableProvenance):
-        rows = _tables(data, edges, recipe, info.provenance, delimiter, unseen)
+        rows = _tables(data, edges, recipe, info.provenance, delimiter, unseen, node_features)
     elif isinstance(info.provenance, GraphProvenance):
         rows = _graphs(data, recipe, info.provenance)
     elif not isinstance(data, str | Path):
@@ -124,14 +126,20 @@ def _whole(dataset: Dataset) -> Rows:
 
 
 def _tables(
-    nodes: Input, edges: Edges, recipe: Recipe, provenance: TableProvenance, delimiter: str | None, unseen: Unseen
+    nodes: Input,
+    edges: Edges,
+    recipe: Recipe,
+    provenance: TableProvenance,
+    delimiter: str | None,
+    unseen: Unseen,
+    sparse: str | Path | None,
 ) -> Rows:
     if isinstance(nodes, str | Path) and (edges is None or isinstance(edges, str | Path)):
         files = table_files(nodes, edges)
         node_table, edge_table = (read_columns(file, delimiter or provenance.delimiter) for file in files)
     else:
         node_table, edge_table = tables_in_memory(nodes, edges, provenance)
-    dataset = read_tables_to_predict(node_table, edge_table, provenance=provenance, unseen=unseen)
+    dataset = read_tables_to_predict(node_table, edge_table, provenance=provenance, unseen=unseen, sparse=sparse)
     return dataclasses.replace(_whole(_prepared(dataset, recipe)), table=node_table)
 
 

@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 from deepergcn.data.molecules.skipped import Skipped
-from deepergcn.data.outputs import beside, output_columns
+from deepergcn.data.outputs import beside, cells, output_columns
 from deepergcn.data.storage.csv_text import csv_text
-from deepergcn.data.storage.files import write_bytes, write_text
+from deepergcn.data.storage.files import write_bytes
 from deepergcn.data.tables.columns import Columns
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
@@ -27,7 +27,7 @@ from deepergcn.runs.model.outputs import decided_classes, thresholds, to_probabi
 Floats = npt.NDArray[np.float32]
 
 PREDICTION_NAMES = (".csv", ".parquet")
-EMBEDDING_NAMES = (".npz", ".parquet")
+EMBEDDING_NAMES = (".npz", ".parquet", ".csv")
 """How the names of files end that can be written."""
 
 _NUMBER = re.compile(r"-[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?")
@@ -111,13 +111,30 @@ class Predictions:
                 or a line break and is not a negative number: a spreadsheet would read it as a formula.
             inputs: Write the columns of the input too.
         """
+        ending = check_ending(path, PREDICTION_NAMES)
+        write_bytes(Path(path), self.content(ending, spreadsheet=spreadsheet, inputs=inputs))
+
+    def content(self, ending: str, *, spreadsheet: bool = False, inputs: bool = True) -> bytes:
+        """What :meth:`write` writes to a file whose name ends so."""
+        if ending == ".parquet":
+            return parquet(self._table(inputs))
         columns = self.columns(inputs=inputs)
-        if check_ending(path, PREDICTION_NAMES) == ".parquet":
-            write_bytes(Path(path), _parquet(pa.table(columns)))
-            return
         shown = _no_formula if spreadsheet else _text
         rows = zip(*(map(shown, column) for column in columns.values()), strict=True)
-        write_text(Path(path), csv_text([map(shown, columns), *rows]))
+        return csv_text([map(shown, columns), *rows]).encode()
+
+    def _table(self, inputs: bool) -> Any:
+        """The columns with the types that they have in every part of an input, even where all cells are empty."""
+        known = {} if self.inputs is None or not inputs else self.inputs.arrays()
+        arrays = {name: known.get(name, column) for name, column in self.columns(inputs=inputs).items()}
+        classes = self.task.kind != "regression"
+        for name, column in arrays.items():
+            if isinstance(column, list):
+                text = name == "id" or (classes and name.startswith("class"))
+                array = pa.array(column)
+                empty = pa.string() if text else pa.float64()
+                arrays[name] = array.cast(empty) if pa.types.is_null(array.type) else array
+        return pa.table(arrays)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,17 +152,27 @@ class Embeddings:
     skipped: tuple[Skipped, ...] = ()
 
     def write(self, path: str | Path) -> None:
-        """Write a file ``.npz`` (arrays ``id`` and ``embedding``) or ``.parquet`` (columns of these names)."""
-        if check_ending(path, EMBEDDING_NAMES) == ".npz":
+        """Write a file ``.npz`` (arrays ``id`` and ``embedding``), ``.parquet`` (columns of these names) or ``.csv``.
+
+        A CSV file has the columns ``id`` and ``embedding_0`` to the last channel.
+        """
+        write_bytes(Path(path), self.content(check_ending(path, EMBEDDING_NAMES)))
+
+    def content(self, ending: str) -> bytes:
+        """What :meth:`write` writes to a file whose name ends so."""
+        if ending == ".npz":
             content = io.BytesIO()
             np.savez(content, id=np.array(self.ids, dtype=np.str_), embedding=self.values)
-            write_bytes(Path(path), content.getvalue())
-            return
+            return content.getvalue()
+        if ending == ".csv":
+            header = ["id", *(f"embedding_{channel}" for channel in range(self.values.shape[1]))]
+            rows = ([name, *map(_text, cells(row))] for name, row in zip(self.ids, self.values, strict=True))
+            return csv_text([header, *rows]).encode()
         empty = np.isnan(self.values).any(1)
         lists = pa.FixedSizeListArray.from_arrays(
             pa.array(self.values.ravel()), self.values.shape[1], mask=pa.array(empty)
         )
-        write_bytes(Path(path), _parquet(pa.table({"id": list(self.ids), "embedding": lists})))
+        return parquet(pa.table({"id": pa.array(self.ids, pa.string()), "embedding": lists}))
 
 
 def probabilities(task: Task, outputs: Tensor, calibration: Calibration | None = None) -> Tensor:
@@ -187,7 +214,8 @@ def _no_formula(cell: Any) -> str:
     return f"'{text}" if formula else text
 
 
-def _parquet(table: Any) -> bytes:
+def parquet(table: Any) -> bytes:
+    """An Arrow table as the content of a file."""
     content = io.BytesIO()
     pyarrow.parquet.write_table(table, content)
     return content.getvalue()

@@ -14,12 +14,12 @@ from deepergcn.data.graphs.read import graphs_digest
 from deepergcn.data.progress import ProgressHook
 from deepergcn.data.provenance import GraphProvenance, LinkProvenance, TableProvenance, label_schema
 from deepergcn.data.registry import SOURCES
-from deepergcn.data.storage.digest import file_digest, text_digest
+from deepergcn.data.storage.digest import file_digest
 from deepergcn.data.storage.source_files import check_file
 from deepergcn.data.tables.features import Unseen
+from deepergcn.data.tables.files import table_files, tables_digest
 from deepergcn.data.tables.labels import labelled as labelled_items
 from deepergcn.data.tables.labels import read_labels
-from deepergcn.data.tables.read import table_files
 from deepergcn.data.task import Metric
 from deepergcn.errors import InputError
 from deepergcn.inference.inputs import Edges, Input, Rows, read_rows_to_predict
@@ -41,7 +41,7 @@ from deepergcn.training.scoring.scores import all_scores
 Files = str | Path | Mapping[str, str | Path] | None
 """A file or folder, tables of nodes by type, or what the run says."""
 
-_BATCH_SIZE = 256  # graphs at a time, at least: what is seen together changes nothing but the speed
+_BATCH_SIZE = 128  # graphs at a time, at least: what is seen together changes nothing but the speed, best in the cache
 
 
 def load(run: str | Path) -> "Predictor":
@@ -121,6 +121,7 @@ class Predictor:
         skipped_file: str | Path | None = None,
         progress: ProgressHook | None = None,
         nodes: str | Path | None = None,
+        node_features: str | Path | None = None,
     ) -> Predictions:
         """A prediction for every row.
 
@@ -135,11 +136,17 @@ class Predictor:
             progress: Called with the number of molecules read and their total number.
             nodes: Where links are predicted, the table of nodes of another graph than that of training; ``edges`` has
                 its edges.
+            node_features: The file of sparse features of the nodes, where training had one.
         """
         if self.task.level == "link" and not isinstance(data, Dataset):
             data, edges = _untyped(data, edges)
             return predict_pairs(self, data, nodes, edges)
-        rows = self._rows(data, edges, smiles_column, id_column, delimiter, unseen, skipped_file, progress)
+        return self.predict_rows(
+            self._rows(data, edges, smiles_column, id_column, delimiter, unseen, skipped_file, progress, node_features)
+        )
+
+    def predict_rows(self, rows: Rows) -> Predictions:
+        """A prediction for every one of these rows."""
         values = probabilities(self.task, self.outputs(rows.dataset), self.calibration)
         return Predictions(
             self.task,
@@ -165,6 +172,7 @@ class Predictor:
         skipped_file: str | Path | None = None,
         progress: ProgressHook | None = None,
         nodes: str | Path | None = None,
+        node_features: str | Path | None = None,
     ) -> Embeddings:
         """The features of every row's node or graph before the head; the arguments are those of :meth:`predict`.
 
@@ -173,7 +181,12 @@ class Predictor:
         if self.task.level == "link" and not isinstance(data, Dataset):
             data, edges = _untyped(data, edges)
             return embed_nodes(self, data, nodes, edges, id_column)
-        rows = self._rows(data, edges, smiles_column, id_column, delimiter, unseen, skipped_file, progress)
+        return self.embed_rows(
+            self._rows(data, edges, smiles_column, id_column, delimiter, unseen, skipped_file, progress, node_features)
+        )
+
+    def embed_rows(self, rows: Rows) -> Embeddings:
+        """The features of every one of these rows before the head."""
         values = self._run(rows.dataset, self.embedding)
         return Embeddings(rows.ids, at_rows(values, rows.positions, len(rows.ids)), rows.skipped)
 
@@ -231,12 +244,13 @@ class Predictor:
         edges: Edges = None,
         metrics: Sequence[Metric] = (),
         nodes: str | Path | None = None,
+        node_features: str | Path | None = None,
     ) -> dict[str, dict[str, MetricScore]]:
         """The scores of each part by several metrics (those of the recipe if none is named), of every target too."""
         for part in parts:
             if part not in PARTS:
                 raise InputError(f"split is {part!r}; expected one of {', '.join(PARTS)}")
-        dataset = self.dataset(data, edges, nodes)
+        dataset = self.dataset(data, edges, nodes, node_features)
         evaluation = Evaluation(dataset, self.recipe, self.info.seed, parts)
         outputs = evaluation.outputs(self.network)
         seen = torch.cat([evaluation.items(part) for part in parts]) if parts else torch.empty(0, dtype=torch.int64)
@@ -251,6 +265,7 @@ class Predictor:
         metrics: Sequence[Metric] = (),
         unseen: Unseen = "error",
         progress: ProgressHook | None = None,
+        node_features: str | Path | None = None,
     ) -> tuple[int, dict[str, MetricScore]]:
         """The scores on other data that has the labels of training, and the number of rows that they are of.
 
@@ -260,11 +275,12 @@ class Predictor:
             metrics: The metrics; those of the recipe if none is named.
             unseen: As for :meth:`predict`.
             progress: As for :meth:`predict`.
+            node_features: As for :meth:`predict`.
         """
         schema = label_schema(self.info.provenance)
         if schema is None:
             raise InputError(f"{data}: the network was not trained on a user's own file, whose columns say the labels")
-        rows = self._rows(data, edges, None, None, None, unseen, None, progress)
+        rows = self._rows(data, edges, None, None, None, unseen, None, progress, node_features)
         if rows.table is None:
             raise InputError("the data to evaluate is no table; expected one that has a column of labels too")
         y = read_labels(rows.table.take(rows.positions.numpy()), schema)
@@ -273,12 +289,16 @@ class Predictor:
             raise InputError(f"{rows.table.path}: no row has a label in {', '.join(map(repr, schema.columns))}")
         return len(labelled), self._scores(metrics, self.outputs(rows.dataset), y, labelled)
 
-    def is_trained_on(self, data: str | Path, edges: str | Path | None = None) -> bool:
+    def is_trained_on(
+        self, data: str | Path, edges: str | Path | None = None, node_features: str | Path | None = None
+    ) -> bool:
         """Whether this is the file, or these are the tables, that the network was trained on."""
         if isinstance(self.info.provenance, LinkProvenance):
             return True  # there is nothing else to evaluate, and other files are refused when they are read
         if isinstance(self.info.provenance, TableProvenance):
-            return text_digest(*map(file_digest, table_files(data, edges))) == self.info.digest
+            sparse = node_features or (self.recipe.data.options.get("sparse") if self.own_run else None)
+            files = table_files(data, edges)
+            return tables_digest(*files, None if sparse is None else Path(sparse)) == self.info.digest
         if isinstance(self.info.provenance, GraphProvenance):
             return graphs_digest(Path(data)) == self.info.digest
         check_file(Path(data))
@@ -291,9 +311,21 @@ class Predictor:
             scale = next(m.deviation for m in self.network.modules() if isinstance(m, Rescale))
         return all_scores(self.task, chosen, output_names(self.info), outputs[items], y[items], scale)
 
-    def dataset(self, data: Files = None, edges: Edges = None, nodes: str | Path | None = None) -> Dataset:
-        """The dataset that the network was trained on; the arguments are those of :meth:`evaluate`."""
-        dataset = load_data(self._recipe_of(data, edges, nodes))
+    def dataset(
+        self,
+        data: Files = None,
+        edges: Edges = None,
+        nodes: str | Path | None = None,
+        node_features: str | Path | None = None,
+    ) -> Dataset:
+        """The dataset that the network was trained on; the arguments are those of :meth:`evaluate_all`."""
+        recipe = self._recipe_of(data, edges, nodes)
+        if "sparse" in recipe.data.options:
+            if node_features is None and not self.own_run:
+                raise InputError("--node-features: expected the file of sparse features that belongs to the nodes")
+            options = recipe.data.options | {"sparse": str(node_features or recipe.data.options["sparse"])}
+            recipe = recipe.model_copy(update={"data": recipe.data.model_copy(update={"options": options})})
+        dataset = load_data(recipe)
         if self.info.digest and dataset.digest != self.info.digest:  # a converted model does not know its data
             raise InputError(
                 f"{dataset.name}: is not the data that the network was trained on: its files have changed since"
@@ -341,6 +373,7 @@ class Predictor:
         unseen: Unseen,
         skipped_file: str | Path | None,
         progress: ProgressHook | None,
+        node_features: str | Path | None = None,
     ) -> Rows:
         return read_rows_to_predict(
             data,
@@ -353,6 +386,7 @@ class Predictor:
             unseen=unseen,
             skipped_file=skipped_file,
             progress=progress,
+            node_features=node_features,
         )
 
     def embedding(self, batch: GraphBatch) -> Tensor:

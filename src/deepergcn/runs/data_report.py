@@ -88,6 +88,7 @@ class DataReport(_Report):
         metrics: the metrics, the first of which chooses the epoch, and why.
         balance: whether rare classes have a higher weight in the loss.
         features, dropped: the columns that are features, and that are not.
+        encoding: what is made of the graph's structure beside or instead of them, and why.
         graph, molecules: what was found besides, of the one kind of data or the other.
         fragments: which fragments of molecules are kept.
         notes: what else was found, a line each.
@@ -107,6 +108,7 @@ class DataReport(_Report):
     balance: bool = False
     features: tuple[Column, ...] = ()
     dropped: tuple[Column, ...] = ()
+    encoding: str = ""
     graph: GraphReport | None = None
     molecules: MoleculeCounts | None = None
     fragments: str = "all"
@@ -123,6 +125,8 @@ class DataReport(_Report):
         lines += [("split", self._split()), ("metric", f"{', '.join(self.metrics)} ({self.metric_reason})")]
         if self.features or self.dropped:
             lines.append(("features", _names(self.features) or "none"))
+        if self.encoding:
+            lines.append(("encoding", self.encoding))
         if self.dropped:
             lines.append(("left out", _names(self.dropped)))
         if self.graph is not None:

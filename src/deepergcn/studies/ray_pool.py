@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from deepergcn.data.storage.files import write_bytes, write_text
 from deepergcn.errors import InputError
+from deepergcn.ray_cluster import connected
 from deepergcn.runs.lock import wait_until_free
 from deepergcn.studies.pool import Stopped, caught_signals, failure_reason, log_of, logged_work
 
@@ -61,7 +62,7 @@ def run_on_ray(
 
     SIGTERM or SIGINT stops the runs, which save their states; then :class:`Stopped` is raised.
     """
-    with _connected(address) as ray, caught_signals() as received, _marked(root) as mark:
+    with connected(address) as ray, caught_signals() as received, _marked(root) as mark:
         _check_threads(ray, threads)
         remote = ray.remote(num_cpus=threads, max_retries=RETRIES)(work_on_node)
         waiting, running, asked = list(tasks), dict[Any, RayTask](), False
@@ -119,28 +120,6 @@ def _ended(ray: Any, reference: Any, task: RayTask, stopped: bool) -> tuple[RayT
     if answer.code == 0:
         return task, "finished", ""
     return (task, "waiting", "") if stopped else (task, "failed", failure_reason(log_of(task.folder), answer.code))
-
-
-@contextmanager
-def _connected(address: str) -> Iterator[Any]:
-    """Ray, connected to the cluster; nothing is told to its makers."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    try:
-        import ray
-    except ImportError as error:
-        raise InputError("--ray needs the package ray; install the extra: pip install 'deepergcn[ray]'") from error
-    if ray.is_initialized():
-        yield ray
-        return
-    try:
-        ray.init(address=address, log_to_driver=False, configure_logging=False)
-    except (ConnectionError, ValueError, RuntimeError) as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise InputError(f"--ray {address}: no cluster answers there ({reason})") from error
-    try:
-        yield ray
-    finally:
-        ray.shutdown()
 
 
 def _check_threads(ray: Any, threads: int) -> None:

@@ -58,7 +58,8 @@ def test_workers_must_be_positive() -> None:
         parse_molecules(["C"], workers=0)
 
 
-def test_processes_give_the_same_and_report_progress() -> None:
+def test_processes_give_the_same_and_report_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deepergcn.data.molecules.parse._WORTH_PROCESSES", 2_000)
     smiles = [("C" * (1 + i % 7)) + ("1" if i % 500 == 3 else "") for i in range(2_200)]
     steps: list[tuple[int, int]] = []
     many = parse_molecules(smiles, scaffolds=True, workers=2, progress=lambda *step: steps.append(step))
@@ -72,7 +73,8 @@ def test_processes_give_the_same_and_report_progress() -> None:
     assert steps == [(500, 2200), (1000, 2200), (1500, 2200), (2000, 2200), (2200, 2200)]
 
 
-def test_strict_stops_the_processes() -> None:
+def test_strict_stops_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deepergcn.data.molecules.parse._WORTH_PROCESSES", 2_000)
     with pytest.raises(InputError, match="row 1: "):
         parse_molecules(["C1"] + ["C"] * 3_000, strict=True, workers=2)
 
@@ -92,3 +94,13 @@ def test_fragments_and_keys() -> None:
     largest = parse_molecules(texts, keys=True, fragments="largest")
     assert (largest.several_fragments, largest.graphs.num_atoms.tolist()) == (2, [3, 3, 6])
     assert largest.keys == ("CCO", "CCO", "c1ccccc1")
+
+
+def test_what_has_no_stereochemistry_is_read_faster_and_the_same() -> None:
+    texts = ["c1ccccc1C(=O)O", "CN(=O)=O", "C1CC1C#N", "CC.O", "F/C=C/F", "[2H]C", "C[C@H](N)O", "OC=CO", "C1CC", "CCl"]
+    texts += ["c1cccc1", "C(C)(C)(C)(C)C", "CC O", "C%10CCCCC%10", "n1ccccc1O", "Cn1cnc2c1c(=O)n(C)c(=O)n2C"]
+    fast, plain = parse_molecules(texts), parse_molecules(texts, keys=True)
+    assert fast.skipped == plain.skipped
+    assert len(plain.skipped) == 3
+    for name in ("atoms", "bonds", "bond_features", "num_atoms"):
+        np.testing.assert_array_equal(getattr(fast.graphs, name), getattr(plain.graphs, name))

@@ -229,7 +229,7 @@ def test_sdf(packed: bool, root: Path, tmp_path: Path) -> None:
         ("m.csv", b"smiles,y\n", "the table has no rows"),
         ("m.csv", b"smiles,y\nx,1\nx,0\n", "no row can be read; row 1 is 'x': syntax error near position 1"),
         ("m.csv", b"mol,y\nC,1\n", "there is no column 'smiles' for the SMILES; the columns are 'mol', 'y'"),
-        ("m.mol", b"C\n", "expected a name that ends in .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .sdf, .sdf.gz, .smi"),
+        ("m.mol", b"C\n", "expected a name that ends in .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .xlsx, .xlsm, .sdf"),
     ],
 )
 def test_damage_is_named_and_mended(name: str, content: bytes, message: str, root: Path, tmp_path: Path) -> None:

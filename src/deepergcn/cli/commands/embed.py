@@ -5,30 +5,35 @@ from typing import Annotated
 
 import typer
 
-from deepergcn.cli.commands.predict import left_empty
 from deepergcn.cli.option_group import with_options
 from deepergcn.cli.options import InputArgument, ReadingOptions, RunArgument
+from deepergcn.cli.part_options import PartOptions, left_empty
 from deepergcn.cli.terminal import say
 
 
 @with_options("reading", ReadingOptions)
+@with_options("parts", PartOptions)
 def embed(
     run: RunArgument,
     data: InputArgument = None,
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, .npz or .parquet.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="A file .npz, .parquet or .csv, or a folder of parts.")
+    ],
+    parts: PartOptions,
     reading: ReadingOptions,
 ) -> None:
-    """Write the embeddings that a trained network computes for molecules or nodes."""
-    from deepergcn.cli.progress import molecule_bar
-    from deepergcn.inference.predictions import EMBEDDING_NAMES, check_ending
+    """Write the embeddings that a trained network computes for molecules or nodes; molecules part by part."""
+    from deepergcn.inference.predictions import EMBEDDING_NAMES
     from deepergcn.inference.predictor import load
 
-    check_ending(output, EMBEDDING_NAMES)
+    parts.ending(output, EMBEDDING_NAMES)
     arguments = reading.arguments(data)
     model = load(run)
-    with molecule_bar() as progress:
-        embeddings = model.embed(**arguments, progress=progress)
+    if parts.write("embed", run, model, output, EMBEDDING_NAMES, arguments):
+        return
+    embeddings = model.embed(**arguments)
     embeddings.write(output)
     rows, channels = embeddings.values.shape
-    say(f"{output}: {rows} rows of {channels} channels{left_empty(embeddings.skipped)}")
+    empty = left_empty(embeddings.skipped, len(embeddings.skipped))
+    say(f"{output}: {rows} rows of {channels} channels{empty}")

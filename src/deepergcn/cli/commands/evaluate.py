@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deepergcn.cli.options import EdgesOption, NodesOption, RunArgument, UnseenOption, unseen_choice
+from deepergcn.cli.options import EdgesOption, NodeFeaturesOption, NodesOption, RunArgument, UnseenOption, unseen_choice
 from deepergcn.cli.terminal import say
 from deepergcn.cli.typed_tables import input_tables
 from deepergcn.errors import InputError
@@ -26,6 +26,7 @@ def evaluate(
     ] = None,
     nodes: NodesOption = None,
     edges: EdgesOption = None,
+    node_features: NodeFeaturesOption = None,
     metric: Annotated[
         list[str] | None, typer.Option("--metric", help="Metrics, instead of those of the run; may be repeated.")
     ] = None,
@@ -42,16 +43,21 @@ def evaluate(
     model = load(run)
     metrics = Choices(metrics=metric).metric_names(model.task.kind, model.task.level)[0] if metric else ()
     plain = None if isinstance(edge_tables, dict) else edge_tables
-    if data is not None and model.info.provenance is not None and not model.is_trained_on(data, plain):
+    if data is not None and model.info.provenance is not None and not model.is_trained_on(data, plain, node_features):
         if split:
             raise InputError("--split: the file is not the training data, and has no parts")
         with molecule_bar() as progress:
             rows, scores = model.evaluate_file(
-                data, plain, metrics=metrics, unseen=unseen_choice(unseen), progress=progress
+                data,
+                plain,
+                metrics=metrics,
+                unseen=unseen_choice(unseen),
+                progress=progress,
+                node_features=node_features,
             )
         found, names = {"all": scores}, {"all": f"{Path(data).name} ({rows} rows with a label)"}
     else:
-        found = model.evaluate_all(split or PARTS, given, edge_tables, metrics, its_nodes)
+        found = model.evaluate_all(split or PARTS, given, edge_tables, metrics, its_nodes, node_features)
         names = {part: part for part in found}
     if as_json:
         import json

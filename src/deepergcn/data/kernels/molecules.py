@@ -1,7 +1,8 @@
-"""Atoms and bonds from RDKit's own binary form of molecules, which takes one call a molecule instead of a dozen an atom.
+"""Atoms and bonds from RDKit's binary form of molecules, which takes one call a molecule instead of a dozen an atom.
 
-The form has a version, and only the one that is known here is read; a molecule with anything unusual in it, such as atom
-map numbers or more than 255 atoms, is left to :mod:`deepergcn.data.molecules.featurize`, whose plain code defines all.
+The form has a version, and only the one that is known here is read; a molecule with anything unusual in it, such as
+atom map numbers or more than 255 atoms, is left to the plain
+code of :mod:`deepergcn.data.molecules.featurize`, which defines all.
 """
 
 from typing import Any

@@ -11,14 +11,12 @@ import pyarrow.compute as pc
 import torch
 from torch import Tensor
 
+from deepergcn.data.encodings import MOST_EMBEDDINGS
 from deepergcn.data.links.pairs import Bools, Ints
 from deepergcn.data.tables.columns import Columns
 from deepergcn.data.tables.edges import both_directions, distinct_edges, edge_ends
 from deepergcn.data.tables.features import FeatureColumn, infer_features, read_features
 from deepergcn.errors import InputError
-
-MOST_EMBEDDINGS = 1 << 24
-"""The most nodes that can have a learned embedding each."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -142,7 +142,7 @@ def featurize(mols: list[Mol]) -> MoleculeGraphs:
 
 
 def plain_values(mol: Mol) -> tuple[Values, Values, Values]:
-    """The properties of the atoms [atoms, 9], the two atoms of the bonds [bonds, 2], and their properties [bonds, 3]."""
+    """The properties of the atoms [atoms, 9], the atoms of the bonds [bonds, 2], and their properties [bonds, 3]."""
     atoms = [
         (
             atom.GetAtomicNum(),

@@ -26,8 +26,9 @@ Form = Literal["smiles", "molblock"]
 _MOST_ATOMS = 100_000
 _MOST_RING_ATOMS, _MOST_RINGS = 5_000, 500  # in a molecule with rings: RDKit's time and memory grow with their cube
 _LONG = {"smiles": 1_000, "molblock": 20_000}  # a shorter text has fewer atoms and rings than that
+_PLAIN = re.compile(r"[A-Za-z0-9()=#.%+-]{1,1000}")  # without brackets, blanks and marks of stereochemistry
 _CHUNK = 500
-_WORTH_PROCESSES = 2_000
+_WORTH_PROCESSES = 20_000  # molecules: a process takes as long to start as some ten thousand to read
 _IDLE_SECONDS = 5
 
 
@@ -130,7 +131,8 @@ def _parse_chunk(start: int, texts: Sequence[str | None], wanted: _Wanted) -> Pa
     several = 0
     with rdBase.BlockLogs():
         for position, text in enumerate(texts, start=start):
-            mol = parse_molecule(text, wanted.form)
+            mol = None if wanted.scaffolds or wanted.keys else _without_stereo(text, wanted.form)
+            mol = mol or parse_molecule(text, wanted.form)
             if isinstance(mol, str):
                 skipped.append(Skipped(position + 1, molecule_title(text, wanted.form), mol))
                 if wanted.scaffolds:
@@ -147,6 +149,19 @@ def _parse_chunk(start: int, texts: Sequence[str | None], wanted: _Wanted) -> Pa
         graphs = featurize(mols)
     order = np.array(positions, dtype=np.int64)
     return ParsedMolecules(graphs, order, tuple(skipped), tuple(found_scaffolds), keys, several)
+
+
+def _without_stereo(text: str | None, form: Form) -> Mol | None:
+    """The molecule of a SMILES that says nothing of stereochemistry nor hydrogens, if it is one that can be read.
+
+    RDKit's usual way looks for both, which takes a fifth of its time, and finds the same atoms and bonds.
+    """
+    if form != "smiles" or text is None or not _PLAIN.fullmatch(text):
+        return None
+    mol = Chem.MolFromSmiles(text, sanitize=False)
+    if mol is None or not mol.GetNumAtoms() or Chem.SanitizeMol(mol, catchErrors=True) != Chem.SANITIZE_NONE:
+        return None
+    return mol
 
 
 def parse_molecule(text: str | None, form: Form = "smiles") -> Mol | str:

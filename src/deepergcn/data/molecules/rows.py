@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,9 +58,15 @@ def open_rows(
     if not path.name.lower().endswith(SDF_NAMES):
         table = read_smi(path) if path.name.lower().endswith(SMI_NAMES) else read_columns(path, delimiter)
         return table_rows(table, smiles_column, id_column)
+    return record_rows(*read_sdf(path), smiles_column, id_column)
+
+
+def record_rows(
+    records: Sequence[str], table: Columns, smiles_column: str | None, id_column: str | None
+) -> MoleculeRows:
+    """The rows of records of an SDF file, with the table of their properties."""
     if smiles_column is not None:
-        raise InputError(f"{path}: an SDF file has no SMILES column; expected no smiles_column")
-    records, table = read_sdf(path)
+        raise InputError(f"{table.path}: an SDF file has no SMILES column; expected no smiles_column")
     name_column = id_column or TITLE
     table.require([name_column], "ids")
     return MoleculeRows(table, list(records), "molblock", table.text(name_column).to_pylist(), None)

@@ -1,12 +1,15 @@
 """Read SDF files: records of molecules, and their properties as a table."""
 
+import codecs
+import itertools
 import logging
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 
-from deepergcn.data.storage.source_files import read_bytes
+from deepergcn.data.storage.source_files import read_pieces
 from deepergcn.data.tables.columns import Columns
 from deepergcn.errors import InputError
 
@@ -14,38 +17,73 @@ TITLE = "_Name"
 """The column of the records' titles, under RDKit's name."""
 
 _END = re.compile(r"^\$\$\$\$.*\n?", re.MULTILINE)
+_BYTES_END = re.compile(rb"^\$\$\$\$", re.MULTILINE)
 _PROPERTY = re.compile(r"^>[^<\n]*<([^>\n]+)>.*\n((?:.*\S.*\n?)*+)", re.MULTILINE)
+
+_PIECE = 1 << 20  # bytes that are read at a time
 
 _log = logging.getLogger(__name__)
 
 
 def read_sdf(path: Path) -> tuple[list[str], Columns]:
     """The text of every record, and a text column for every property."""
-    records = _END.split(_decoded(path, read_bytes(path)).replace("\r\n", "\n"))
-    if not records[-1].strip():
-        records.pop()
-    if not records:
+    return next(read_sdf_blocks(path, None))
+
+
+def read_sdf_blocks(path: Path, rows: int | None) -> Iterator[tuple[list[str], Columns]]:
+    """The same in blocks of this number of records, all with the same columns; all in one if None.
+
+    The file is read several times: for its encoding, for the names of the properties, and for the records.
+    """
+    encoding = _encoding(path)
+    names = dict.fromkeys(name for record in _records(path, encoding) for name in _properties(record))
+    if not names:
         raise InputError(f"{path}: the file is empty")
-    rows = [
-        {TITLE: record.partition("\n")[0], **{name: value.strip() for name, value in _PROPERTY.findall(record)}}
-        for record in records
-    ]
-    names = dict.fromkeys(name for row in rows for name in row)
-    columns = {name: pa.array([row.get(name) for row in rows], pa.string()) for name in names}
-    return records, Columns(path, pa.table(columns))
+    records = _records(path, encoding)
+    while block := list(itertools.islice(records, rows)):
+        properties = list(map(_properties, block))
+        columns = {name: pa.array([row.get(name) for row in properties], pa.string()) for name in names}
+        yield block, Columns(path, pa.table(columns))
 
 
-def _decoded(path: Path, content: bytes) -> str:
-    """Decode UTF-8, or Latin-1, which older programs write, with a warning."""
+def _properties(record: str) -> dict[str, str]:
+    found = {name: value.strip() for name, value in _PROPERTY.findall(record)}
+    return {TITLE: record.partition("\n")[0], **found}
+
+
+def _records(path: Path, encoding: str) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    rest = ""
+    for piece in read_pieces(path, _PIECE):
+        rest = (rest + decoder.decode(piece)).replace("\r\n", "\n")
+        start = 0
+        for end in _END.finditer(rest):
+            if end.end() == len(rest):
+                break  # the line of the end may go on
+            yield rest[start : end.start()]
+            start = end.end()
+        rest = rest[start:]
+    *records, last = _END.split(rest)
+    yield from records
+    if last.strip():
+        yield last
+
+
+def _encoding(path: Path) -> str:
+    """UTF-8, or Latin-1, which older programs write, with a warning."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    ended = 0
     try:
-        return content.decode()
+        for piece in read_pieces(path, _PIECE):
+            decoder.decode(piece)
+            ended += len(_BYTES_END.findall(piece))
+        decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
-        text = content.decode("latin-1")
-        record = len(_END.findall(text[: error.start].replace("\r\n", "\n"))) + 1
         _log.warning(
             "%s: record %d has the byte 0x%02x, which is not UTF-8; the file is read as Latin-1",
             path,
-            record,
-            content[error.start],
+            ended + len(_BYTES_END.findall(error.object[: error.start])) + 1,
+            error.object[error.start],
         )
-        return text
+        return "latin-1"
+    return "utf-8"

@@ -3,6 +3,7 @@
 import gzip
 import stat
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from deepergcn.data.storage.memory import check_memory
@@ -33,27 +34,29 @@ def check_file(path: Path) -> None:
 def read_bytes(path: Path) -> bytes:
     """Read a file, decompressed if its name ends in ``.gz``; refused if it does not fit into memory."""
     check_file(path)
-    try:
-        if path.name.lower().endswith(".gz"):
-            return _decompressed(path)
+    if not path.name.lower().endswith(".gz"):
         _check_size(path, path.stat().st_size)
-        return path.read_bytes()
+    pieces: list[bytes] = []
+    size = 0
+    for piece in read_pieces(path, _PIECE):
+        pieces.append(piece)
+        size += len(piece)
+        _check_size(path, size)  # a small file can expand a thousandfold
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def read_pieces(path: Path, size: int) -> Iterator[bytes]:
+    """The content of a file, decompressed if its name ends in ``.gz``, in pieces of this size."""
+    check_file(path)
+    opened = gzip.open if path.name.lower().endswith(".gz") else open
+    try:
+        with opened(path, "rb") as file:
+            while piece := file.read(size):
+                yield piece
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (EOFError, zlib.error) as error:
         raise InputError(f"{path}: cannot be read: it is damaged or cut short ({error})") from error
-
-
-def _decompressed(path: Path) -> bytes:
-    """Decompress in blocks, since a small file can expand a thousandfold."""
-    pieces: list[bytes] = []
-    size = 0
-    with gzip.open(path, "rb") as file:
-        while piece := file.read(_PIECE):
-            pieces.append(piece)
-            size += len(piece)
-            _check_size(path, size)
-    return b"".join(pieces)
 
 
 def _check_size(path: Path, size: int) -> None:

@@ -15,16 +15,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
-from deepergcn.data.endings import CSV_NAMES, TABLE_NAMES, check_name
+from deepergcn.data.endings import CSV_NAMES, EXCEL_NAMES, TABLE_NAMES, check_name
 from deepergcn.data.storage.digest import file_digest
 from deepergcn.data.storage.source_files import check_file
-from deepergcn.data.tables.csv_file import read_csv
+from deepergcn.data.tables.csv_file import read_csv, read_csv_blocks
+from deepergcn.data.tables.excel import read_excel
 from deepergcn.errors import InputError, listed, quote
 
 GAPS = ("", "NA", "N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
 """The cells that are gaps in a column of numbers or labels; in any other column only the empty one is."""
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+
+_BATCH = 10_000  # rows of a parquet file that are read at a time where not all are
 
 _CENSORED = re.compile(r"[<>≤≥~]=?\s*([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)\Z")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+\Z")
@@ -79,6 +82,10 @@ class Columns:
     def columns(self) -> dict[str, list[Any]]:
         """The cells of every column, as they are."""
         return {name: self._cells(name).to_pylist() for name in self.names}
+
+    def arrays(self) -> dict[str, Any]:
+        """The cells of every column, as Arrow arrays."""
+        return {name: self._cells(name) for name in self.names}
 
     def take(self, rows: npt.NDArray[np.int64]) -> "Columns":
         """These rows, counted from 0."""
@@ -177,7 +184,9 @@ class Columns:
 
 
 def read_columns(path: Path, delimiter: str | None = None) -> Columns:
-    """Read a file ``.csv``, ``.tsv`` (with a header; or ``.gz`` of them) or ``.parquet``; the cells of a text stay so.
+    """Read a file ``.csv``, ``.tsv`` (with a header; or ``.gz`` of them), ``.parquet`` or ``.xlsx``.
+
+    The cells of a text and of a workbook stay text.
 
     Args:
         path: The file.
@@ -185,20 +194,53 @@ def read_columns(path: Path, delimiter: str | None = None) -> Columns:
     """
     check_file(path)
     check_name(path, TABLE_NAMES)
-    found = None
-    try:
-        if path.name.lower().endswith(CSV_NAMES):
+    found, name = None, path.name.lower()
+    with _arrow_errors(path):
+        if name.endswith(CSV_NAMES):
             table, found = read_csv(path, delimiter)
+        elif name.endswith(EXCEL_NAMES):
+            table = read_excel(path)
         else:
             with pyarrow.parquet.ParquetFile(path) as file:
                 table = file.read()
-        names = Counter(name.strip() for name in table.column_names)
+    return _named(Columns(path, table, found))
+
+
+def read_column_blocks(path: Path, delimiter: str | None = None) -> Iterator[Columns]:
+    """As :func:`read_columns`, in blocks of some megabytes; a workbook is one block."""
+    check_file(path)
+    check_name(path, TABLE_NAMES)
+    name = path.name.lower()
+    if name.endswith(EXCEL_NAMES):
+        yield read_columns(path)
+        return
+    with _arrow_errors(path):
+        if name.endswith(CSV_NAMES):
+            for table in read_csv_blocks(path, delimiter):
+                yield _named(Columns(path, table))
+            return
+        with pyarrow.parquet.ParquetFile(path) as file:
+            yield _named(Columns(path, file.schema_arrow.empty_table()))
+            for batch in file.iter_batches(_BATCH):
+                yield Columns(path, pa.Table.from_batches([batch]))
+
+
+@contextlib.contextmanager
+def _arrow_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
     except (pa.ArrowException, UnicodeDecodeError, OSError, MemoryError) as error:
         raise InputError(f"{path}: cannot be read: {_first_line(error)}") from error
+
+
+def _named(columns: Columns) -> Columns:
+    """The columns, if no two of them have the same name."""
+    with _arrow_errors(columns.path):
+        names = Counter(name.strip() for name in columns.table.column_names)
     for name, times in names.items():
         if times > 1:
-            raise InputError(f"{path}: two columns are called {name!r}")
-    return Columns(path, table, found)
+            raise InputError(f"{columns.path}: two columns are called {name!r}")
+    return columns
 
 
 def _first_line(error: Exception) -> str:

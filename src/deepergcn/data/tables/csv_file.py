@@ -1,6 +1,7 @@
 """CSV files with a header: every cell stays text, and every damage is an error that names the row."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,10 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv
 
-from deepergcn.data.storage.source_files import read_bytes
+from deepergcn.data.storage.source_files import read_bytes, read_pieces
 from deepergcn.errors import InputError, quote
 
 _BLOCK = 1 << 26  # bytes that are parsed at a time; a row must fit
+_STREAMED = 1 << 22  # bytes that are read at a time where not all of a file is
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
 """What may stand between the cells of a file where nothing is said of it, and how it is called."""
@@ -46,6 +48,18 @@ class _Syntax:
         start = rb"(?:\xef\xbb\xbf)?[\r\n]*+(?>"
         return re.compile(start + self.cell + re.escape(self.delimiter) + rb")*+" + self.cell)
 
+    @cached_property
+    def rows(self) -> re.Pattern[bytes]:
+        row = rb"(?>" + self.cell + re.escape(self.delimiter) + rb")*+" + self.cell + rb"(?:\r\n|\n|\r)"
+        return re.compile(rb"(?:\xef\xbb\xbf)?(?>" + row + rb")*+")
+
+    def end_of_rows(self, content: bytes) -> int:
+        """Where the last whole row ends."""
+        if b'"' not in content:
+            return max(content.rfind(b"\n"), content.rfind(b"\r")) + 1
+        whole = self.rows.match(content)
+        return 0 if whole is None else whole.end()
+
 
 _FIRST_LINE = re.compile(rb'(?:\xef\xbb\xbf)?[\r\n]*+(?:"[^"]*+"|[^"\r\n])*+')
 _QUOTED = re.compile(rb'"[^"]*+"')
@@ -59,11 +73,46 @@ def read_csv(path: Path, delimiter: str | None = None) -> tuple[Any, str]:
     """
     content = read_bytes(path)
     delimiter = _check_delimiter(delimiter) if delimiter is not None else _find_delimiter(path, content)
-    syntax = _Syntax(delimiter.encode())
-    _check_quotes(path, content, syntax)
+    return _parse(path, content, _Syntax(delimiter.encode())), delimiter
+
+
+def read_csv_blocks(path: Path, delimiter: str | None = None, size: int = _STREAMED) -> Iterator[Any]:
+    """The same table in blocks of about this number of bytes, whole rows each; there is one at least."""
+    found = None if delimiter is None else _Syntax(_check_delimiter(delimiter).encode())
+    header, rest, rows = b"", b"", 0
+    for piece, last in _with_last(read_pieces(path, size)):
+        rest += piece
+        syntax = found or _Syntax(_find_delimiter(path, rest).encode())
+        end = len(rest) if last or len(rest) > _BLOCK else syntax.end_of_rows(rest)
+        if not last and not end:
+            continue
+        if found is None or not header:
+            start = syntax.header.match(rest)
+            found, header = syntax, b"" if start is None else start[0] + b"\n"
+            block = rest[:end]
+        else:
+            block = header + rest[:end]
+        table = _parse(path, block, syntax, rows)
+        rest, rows = rest[end:], rows + table.num_rows
+        yield table
+
+
+def _with_last(pieces: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """Every piece, and whether it is the last; an empty one if there is none."""
+    piece = next(pieces, b"")
+    for following in pieces:
+        yield piece, False
+        piece = following
+    yield piece, True
+
+
+def _parse(path: Path, content: bytes, syntax: "_Syntax", before: int = 0) -> Any:
+    """The Arrow table of a content with a header, ``before`` which there are this many rows of the file."""
+    delimiter = syntax.delimiter.decode()
+    _check_quotes(path, content, syntax, before)
     if (place := content.find(b"\0")) >= 0:
-        raise InputError(f"{path}: {_row(content, place, syntax)} has a NUL byte; expected text in UTF-8")
-    _check_utf8(path, content, syntax)  # Arrow would print a traceback where a row that is too short is not text either
+        raise InputError(f"{path}: {_row(content, place, syntax, before)} has a NUL byte; expected text in UTF-8")
+    _check_utf8(path, content, syntax, before)  # Arrow would print a traceback where a short row is not text either
     header = syntax.header.match(content)
     if header is None or not content[header.start() : header.end()].strip(b"\xef\xbb\xbf\r\n"):
         raise InputError(f"{path}: the file is empty; expected a header")
@@ -79,13 +128,12 @@ def read_csv(path: Path, delimiter: str | None = None) -> tuple[Any, str]:
     try:
         names = pyarrow.csv.read_csv(_stream(header[0] + b"\n"), read_options=read, parse_options=parse).column_names
         text = pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
-        table = pyarrow.csv.read_csv(_stream(content), read_options=read, parse_options=parse, convert_options=text)
-        return table, delimiter
+        return pyarrow.csv.read_csv(_stream(content), read_options=read, parse_options=parse, convert_options=text)
     except pa.ArrowInvalid as error:
         if bad_rows:
             bad = bad_rows[0]
-            found, expected = bad.actual_columns, bad.expected_columns
-            raise InputError(f"{path}: row {bad.number - 1} has {found} columns; expected {expected}") from error
+            row, found, expected = bad.number - 1 + before, bad.actual_columns, bad.expected_columns
+            raise InputError(f"{path}: row {row} has {found} columns; expected {expected}") from error
         if "straddling" in str(error):
             raise InputError(f"{path}: a row is longer than {_BLOCK >> 20} MB") from error
         raise
@@ -114,31 +162,31 @@ def _find_delimiter(path: Path, content: bytes) -> str:
     return found[0] if found else ","
 
 
-def _check_quotes(path: Path, content: bytes, syntax: _Syntax) -> None:
+def _check_quotes(path: Path, content: bytes, syntax: _Syntax, before: int) -> None:
     """Check that every quote that opens a cell is closed at its end; Arrow would swallow the rows after it."""
     if b'"' not in content:
         return
     sound = syntax.sound.match(content)
     place = 0 if sound is None else sound.end()
     if place < len(content):
-        row = _row(content, place, syntax)
+        row = _row(content, place, syntax, before)
         if _UNCLOSED.match(content, place):
             raise InputError(f"{path}: {row} has a quote that is never closed")
         raise InputError(f"{path}: {row} has text after a closing quote; expected a delimiter or the end of the row")
 
 
-def _check_utf8(path: Path, content: bytes, syntax: _Syntax) -> None:
+def _check_utf8(path: Path, content: bytes, syntax: _Syntax, before: int) -> None:
     if content.isascii():
         return
     try:
         content.decode()
     except UnicodeDecodeError as error:
         byte = content[error.start]
-        place = _row(content, error.start, syntax)
+        place = _row(content, error.start, syntax, before)
         raise InputError(f"{path}: {place} has the byte 0x{byte:02x}; invalid UTF-8") from error
 
 
-def _row(content: bytes, place: int, syntax: _Syntax) -> str:
+def _row(content: bytes, place: int, syntax: _Syntax, before: int) -> str:
     """The row of this byte, counted from 1 without the header and blank lines."""
     rows, blank = 0, True
     for cell in syntax.cells.finditer(content, 0, place):
@@ -146,4 +194,4 @@ def _row(content: bytes, place: int, syntax: _Syntax) -> str:
         if cell.end() > place or cell[2] in (syntax.delimiter, b""):
             continue
         rows, blank = rows + (not blank), True
-    return f"row {rows}" if rows else "the header"
+    return f"row {rows + before}" if rows else "the header"

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.endings import TABLE_NAMES
 from deepergcn.data.folds import check_fold
 from deepergcn.data.provenance import AnyProvenance, EdgeCounts, TableProvenance
 from deepergcn.data.split import FRACTIONS, check_split
@@ -20,11 +19,13 @@ from deepergcn.data.storage.folders import data_root
 from deepergcn.data.tables.columns import Columns, read_columns
 from deepergcn.data.tables.edges import both_directions, distinct_edges, edge_ends, node_ids
 from deepergcn.data.tables.features import Unseen, infer_features, read_features
+from deepergcn.data.tables.files import table_files, tables_digest
 from deepergcn.data.tables.labels import infer_labels, missing_labels, read_labels
 from deepergcn.data.tables.parts import Split, check_choice, named_parts, split_by_names, split_labelled
+from deepergcn.data.tables.sparse import Entries, dense_features, infer_sparse, read_entries, read_entries_again
 from deepergcn.data.task import Kind, Metric, Task
 from deepergcn.errors import InputError
-from deepergcn.user_cache import real_path
+from deepergcn.user_cache import expand, real_path
 
 _VERSION = 2  # of what is cached: to be raised when the same files give another dataset
 
@@ -43,6 +44,9 @@ def read_tables(
     numeric: str | Sequence[str] = (),
     categorical: str | Sequence[str] = (),
     standardize: bool = False,
+    sparse: str | None = None,
+    projection: int | None = None,
+    same_nodes: bool = False,
     delimiter: str | None = None,
     kind: Kind | None = None,
     positive: str | Sequence[str] = (),
@@ -76,6 +80,11 @@ def read_tables(
         categorical: Features of either table that are categories although they are numbers or have many values.
         standardize: Whether features of numbers are standardized, by the mean and the standard deviation of the
             train nodes (and of the edges that touch one), which also fill gaps.
+        sparse: A file of sparse node features beside those of ``nodes``: a CSR matrix of scipy, ``.npz``, whose rows
+            are those of ``nodes``, or a table with the columns ``id_column``, ``feature`` and ``value``.
+        projection: The channels that sparse features are projected to at random, or 0 for none; 512 where they would
+            take more than 2 GB.
+        same_nodes: Whether only these nodes, in this order, can be predicted, since each has a learned embedding.
         delimiter: What stands between the cells of a text; see :func:`deepergcn.data.tables.csv_file.read_csv`.
         kind: The kind of the task; :func:`deepergcn.data.tables.labels.infer_labels` says what it is otherwise.
         positive: The positive class of two; see the same.
@@ -124,6 +133,9 @@ def read_tables(
         in_train[parts["train"].numpy()] = True
         touches_train = in_train[ends[0]] | in_train[ends[1]]
         kinds = {"numeric": numbers, "categorical": categories}
+        entries = None
+        if sparse_file is not None:
+            entries = read_entries(sparse_file, ids, id_column, node_file, delimiter=delimiter)
         provenance = TableProvenance(
             id_column=id_column,
             source_column=source_column,
@@ -135,14 +147,30 @@ def read_tables(
             ),
             labels=label_schema,
             delimiter=delimiter,
+            sparse=None if entries is None else infer_sparse(entries, len(node_table), projection),
+            nodes_digest=text_digest(ids.to_pylist()) if same_nodes else None,
         )
         task = label_schema.task("node")
-        return _dataset(provenance, node_table, edge_table, ids, ends, task=task, y=y, split=parts, digest=digest)
+        return _dataset(
+            provenance,
+            node_table,
+            edge_table,
+            ids,
+            ends,
+            task=task,
+            y=y,
+            split=parts,
+            digest=digest,
+            entries=entries,
+            sparse_file=sparse_file,
+        )
 
-    digest = text_digest(file_digest(node_file), file_digest(edge_file))
+    sparse_file = None if sparse is None else expand(sparse)
+    digest = tables_digest(node_file, edge_file, sparse_file)
     options: list[Any] = [labels, id_column, source_column, target_column, directed, features, edge_features]
     options += [numbers, categories, standardize, kind, split, split_column, fractions, seed]
     options += [delimiter, positive, missing, *([] if fold is None else [list(fold)])]
+    options += [projection, same_nodes] if sparse is not None or same_nodes else []
     file = cache_file(data_root(root), node_file.name, str(real_path(node_file)), str(real_path(edge_file)), options)
     return cached(file, text_digest(_VERSION, digest, options), build).with_metric(metric)
 
@@ -153,6 +181,7 @@ def read_tables_to_predict(
     *,
     provenance: AnyProvenance | None,
     unseen: Unseen = "error",
+    sparse: str | Path | None = None,
 ) -> Dataset:
     """Other tables, read as those of ``provenance`` were: without labels, and all nodes in the part ``test``.
 
@@ -160,7 +189,8 @@ def read_tables_to_predict(
         nodes: As for :func:`read_tables`; label and split columns are not needed and not read.
         edges: As for :func:`read_tables`.
         provenance: The ``provenance`` of the dataset that :func:`read_tables` returned.
-        unseen: Whether a category that training has not seen is an error, or none of its categories.
+        unseen: Whether a category or a sparse feature that training has not seen is an error, or left out.
+        sparse: The file of sparse features, where training had one.
     """
     if not isinstance(provenance, TableProvenance):
         raise InputError("provenance: expected that of a dataset of tables of nodes and edges")
@@ -171,6 +201,9 @@ def read_tables_to_predict(
     edge_table = edges if isinstance(edges, Columns) else read_columns(edge_file, provenance.delimiter)
     ids = node_ids(node_table, provenance.id_column)
     ends = edge_ends(edge_table, ids, provenance.source_column, provenance.target_column, node_file)
+    _check_nodes(ids, provenance, node_file)
+    sparse_file = None if sparse is None else Path(sparse)
+    entries = read_entries_again(sparse_file, ids, provenance, node_file, unseen)
     none = torch.empty(0, dtype=torch.int64)
     task = provenance.labels.task("node")
     return _dataset(
@@ -182,8 +215,12 @@ def read_tables_to_predict(
         task=task,
         y=missing_labels(task, len(node_table)),
         split={"train": none, "valid": none, "test": torch.arange(len(node_table))},
-        digest=text_digest(node_table.digest(), edge_table.digest()),
+        digest=text_digest(
+            node_table.digest(), edge_table.digest(), *([] if sparse is None else [file_digest(Path(sparse))])
+        ),
         unseen=unseen,
+        entries=entries,
+        sparse_file=sparse_file,
     )
 
 
@@ -199,12 +236,20 @@ def _dataset(
     split: dict[str, Tensor],
     digest: str,
     unseen: Unseen = "error",
+    entries: Entries | None = None,
+    sparse_file: Path | None = None,
 ) -> Dataset:
     edge_attr = read_features(edges, provenance.edge_features, unseen)
     kept = distinct_edges(ends if provenance.directed else np.sort(ends, axis=0), edge_attr)
     counts = EdgeCounts(rows=len(edges), loops=int((ends[0] == ends[1]).sum()), repeated=ends.shape[1] - len(kept))
     edge_index = torch.from_numpy(ends[:, kept].astype(np.int32))
     edge_attr = None if edge_attr is None else edge_attr[kept]
+    x = read_features(nodes, provenance.features, unseen)
+    if entries is not None:
+        assert provenance.sparse is not None
+        assert sparse_file is not None
+        more = dense_features(entries, provenance.sparse, len(nodes), sparse_file)
+        x = more if x is None else torch.cat((x, more), dim=1)
     symmetric = not provenance.directed
     if symmetric and bool((edge_index[0] == edge_index[1]).any()):
         edge_index, edge_attr = both_directions(edge_index, edge_attr)
@@ -216,7 +261,7 @@ def _dataset(
         edge_ptr=torch.tensor([0, edge_index.shape[1]]),
         edge_index=edge_index,
         symmetric=symmetric,
-        x=read_features(nodes, provenance.features, unseen),
+        x=x,
         edge_attr=edge_attr,
         y=y,
         split=split,
@@ -227,22 +272,12 @@ def _dataset(
     )
 
 
-def table_files(nodes: str | Path, edges: str | Path | None) -> tuple[Path, Path]:
-    """The files of nodes and of edges, where ``nodes`` may be a folder that holds both."""
-    first = Path(nodes)
-    if edges is not None:
-        return first, Path(edges)
-    if not first.is_dir():
-        raise InputError(f"{first}: is one file; expected its edges too (edges, --edges), or a folder with both")
-    return _in_folder(first, "nodes"), _in_folder(first, "edges")
-
-
-def _in_folder(folder: Path, stem: str) -> Path:
-    names = [f"{stem}{suffix}" for suffix in TABLE_NAMES]
-    found = [folder / name for name in names if (folder / name).is_file()]
-    if len(found) != 1:
-        raise InputError(f"{folder}: has {len(found)} of the files {', '.join(names)}; expected one")
-    return found[0]
+def _check_nodes(ids: Any, provenance: TableProvenance, node_file: Path) -> None:
+    if provenance.nodes_digest is not None and text_digest(ids.to_pylist()) != provenance.nodes_digest:
+        raise InputError(
+            f"{node_file}: its ids are not those of training in the same order; the network has learned an embedding "
+            "for each node of its training data, and others have none"
+        )
 
 
 def with_rows(table: Columns) -> Columns:

@@ -9,9 +9,11 @@ from deepergcn.data.dataset import Dataset
 from deepergcn.data.provenance import TableProvenance
 from deepergcn.data.registry import NOT_DESCRIBED, checked_options
 from deepergcn.data.tables.columns import Columns, read_columns
+from deepergcn.data.tables.files import table_files
 from deepergcn.data.tables.labels import infer_labels
 from deepergcn.data.tables.parts import Split
-from deepergcn.data.tables.read import read_tables, table_files
+from deepergcn.data.tables.read import read_tables
+from deepergcn.data.tables.sparse import SparseFeatures
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import DataSection
 from deepergcn.runs.data_report import Column, GraphReport
@@ -21,6 +23,20 @@ from deepergcn.training.own_data.found import OwnData, label_settings, own_data
 from deepergcn.training.own_data.report import feature_columns, report_data
 from deepergcn.user_cache import real_path
 
+ENCODINGS = {
+    "degree": "degree-encoding",
+    "random-walk": "random-walk",
+    "learned": "learned-encoding",
+    "edges": "node-features-from-edges",
+}
+"""Every encoding of nodes by the structure of their graph, and its transform."""
+
+_TEXTS = {
+    "degree": "its degree",
+    "random-walk": "how often random walks come back to it",
+    "learned": "a learned embedding: only these nodes can be predicted",
+    "edges": "the sums of its edges' features",
+}
 _NODES_IN_MEMORY = 50_000  # in one step
 
 
@@ -38,6 +54,9 @@ def own_tables(
     numeric: Sequence[str] = (),
     categorical: Sequence[str] = (),
     directed: bool = False,
+    sparse: str | Path | None = None,
+    projection: int | None = None,
+    encoding: str | None = None,
     choices: Choices = Choices(),  # noqa: B008 (it is frozen)
     root: str | Path | None = None,
 ) -> OwnData:
@@ -61,9 +80,17 @@ def own_tables(
         numeric: Features of either table that must be numbers.
         categorical: Features of either table that are categories, whatever they look like.
         directed: Whether an edge goes from source to target only.
+        sparse: A file of sparse node features.
+        projection: The channels that they are projected to; 0 is none.
+        encoding: One of :data:`ENCODINGS`, made of the graph's structure: added to the features of nodes, or in their
+            place where they have none. Nodes without features have the sums of those of their edges, or their degree.
         choices: What is said instead of inferred.
         root: The folder of the cache.
     """
+    if encoding is not None and encoding not in ENCODINGS:
+        raise InputError(f"encoding is {encoding!r}; expected one of {', '.join(ENCODINGS)}")
+    if projection is not None and sparse is None:
+        raise InputError("--projection: is of sparse features; expected --node-features with it")
     further = choices.options
     delimiter = further.get("delimiter", choices.delimiter)
     if isinstance(nodes, Columns) and isinstance(edges, Columns):
@@ -106,12 +133,16 @@ def own_tables(
         **({"numeric": list(numeric)} if numeric else {}),
         **({"categorical": list(categorical)} if categorical else {}),
         **({"directed": True} if directed else {}),
+        **({"sparse": str(real_path(sparse))} if sparse is not None else {}),
+        **({"projection": projection} if projection is not None else {}),
+        **({"same_nodes": True} if encoding == "learned" else {}),
     }
     options |= choices.reader_options() | split.options | dict(further)
     checked = checked_options(str(node_table.path), read_tables, options, without=NOT_DESCRIBED)
     dataset = read_tables(node_table, edge_table, root=root, **checked)
     found = label_settings(node_table, dataset, choices, "nodes")
     partitions = math.ceil(dataset.num_nodes / _NODES_IN_MEMORY)
+    transforms, reason = _encoding(dataset, encoding)
     provenance = dataset.provenance
     assert isinstance(provenance, TableProvenance)
     of_edges = [Column(name=f"edge {column.name}", text=column.text) for column in edges_dropped]
@@ -122,13 +153,18 @@ def own_tables(
         split,
         found,
         choices,
-        features=(*feature_columns(provenance.features), *feature_columns(provenance.edge_features, "edge ")),
+        features=(
+            *feature_columns(provenance.features),
+            *feature_columns(provenance.edge_features, "edge "),
+            *([] if provenance.sparse is None else [_sparse(options["sparse"], provenance.sparse, projection)]),
+        ),
+        encoding=reason,
         dropped=(*dropped, *of_edges),
         graph=_graph(dataset, provenance, partitions),
     )
     source, target = (str(real_path(table.path)) for table in (node_table, edge_table))
     data = DataSection(source=source, edges=target, options={**options, "metric": found.metrics[0]})
-    others = {"data.transforms": _transforms(dataset), "training.partitions": partitions}
+    others = {"data.transforms": transforms, "training.partitions": partitions}
     return own_data(data, dataset, found.settings | others, report)
 
 
@@ -146,13 +182,29 @@ def _graph(dataset: Dataset, provenance: TableProvenance, partitions: int) -> Gr
     )
 
 
-def _transforms(dataset: Dataset) -> list[str]:
-    """Nodes without features have the sums of those of their edges."""
+def _encoding(dataset: Dataset, said: str | None) -> tuple[list[str], str]:
+    """The transform that gives nodes their features, if one is needed or said, and why."""
+    if said is not None:
+        if said == "learned" and dataset.x is not None:
+            raise InputError(f"--encoding learned: the nodes of {dataset.name} have features; expected none beside it")
+        there = "none in the tables" if dataset.x is None else "those of the tables"
+        return [ENCODINGS[said]], f"{there}, and for every node {_TEXTS[said]} (as said)"
     if dataset.x is not None:
-        return []
-    if dataset.edge_attr is None:
-        raise InputError(f"{dataset.name}: neither nodes nor edges have features; expected a column of them in one")
-    return ["node-features-from-edges"]
+        return [], ""
+    chosen = "degree" if dataset.edge_attr is None else "edges"
+    others = ", ".join(
+        name for name in ENCODINGS if name != chosen and (name != "edges" or dataset.edge_attr is not None)
+    )
+    why = "which new nodes have too" if chosen == "degree" else "since the edges have some"
+    return [ENCODINGS[chosen]], f"none in the tables; every node has {_TEXTS[chosen]}, {why}; --encoding says {others}"
+
+
+def _sparse(path: str, how: SparseFeatures, projection: int | None) -> Column:
+    text = f"{how.width:,} sparse features"
+    if how.projection:
+        why = "as said" if projection else "since they would take more than 2 GB; --projection 0 takes them as they are"
+        text += f", projected at random to {how.projection} channels {why}"
+    return Column(name=Path(path).name, text=text)
 
 
 def _check_dropped(drop: Sequence[str], in_nodes: list[str], in_edges: list[str], table: Columns) -> None:

@@ -1,0 +1,144 @@
+"""The options of ``predict`` and ``embed`` for inputs of any length, and what they do."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from deepergcn.cli.options import Reading
+from deepergcn.cli.terminal import say
+from deepergcn.errors import InputError
+
+if TYPE_CHECKING:
+    from deepergcn.data.molecules.skipped import Skipped
+    from deepergcn.inference.parts.folder import Kind
+    from deepergcn.inference.parts.write import Written
+    from deepergcn.inference.predictor import Predictor
+
+_NAMED = 10  # rows that could not be read and are named
+
+
+def _option(flag: str, help_text: str, metavar: str | None = None) -> Any:
+    return typer.Option(flag, help=help_text, metavar=metavar, rich_help_panel="Molecules of any number")
+
+
+@dataclass(frozen=True)
+class PartOptions:
+    """How a file of molecules is predicted part by part."""
+
+    format_name: Annotated[
+        str | None, _option("--format", "Format of the parts where --output is a folder: csv, parquet or npz (embed).")
+    ] = None
+    part_rows: Annotated[
+        int | None, _option("--part-rows", "Rows of INPUT in a part, which a kill may lose. Default: 20000.", "ROWS")
+    ] = None
+    shard: Annotated[
+        str | None, _option("--shard", "Make the i-th of every n parts; all shards share the --output folder.", "i/n")
+    ] = None
+    jobs: Annotated[int, _option("--jobs", "Processes on this machine, each with a part in memory.")] = 1
+    ray: Annotated[str | None, _option("--ray", "Address of a Ray cluster to use, or auto.", "ADDRESS")] = None
+
+    def ending(self, output: Path, endings: Sequence[str]) -> str:
+        """How the names of the files end, checked before anything is read.
+
+        Args:
+            output: A file with one of the endings, or a folder of parts.
+            endings: The endings of files, the first of which the parts of a folder have unless ``--format`` says it.
+        """
+        from deepergcn.inference.predictions import check_ending
+
+        if self.part_rows is not None and self.part_rows < 1:
+            raise InputError(f"--part-rows is {self.part_rows}; expected at least 1")
+        if not _is_folder(output):
+            found = check_ending(output, endings)
+            if self.format_name is not None:
+                raise InputError(f"--format: {output} says its own by its ending; expected a folder for --output")
+            if self.shard is not None:
+                raise InputError(f"--shard: {output} is one file; expected a folder as --output of all shards")
+            return found
+        found = endings[0] if self.format_name is None else f".{self.format_name}"
+        if found not in endings:
+            known = ", ".join(ending.removeprefix(".") for ending in endings)
+            raise InputError(f"--format is {self.format_name!r}; expected one of {known}")
+        if not output.absolute().parent.is_dir():
+            raise InputError(f"{output}: the folder {output.parent} does not exist")
+        return found
+
+    def write(
+        self,
+        kind: "Kind",
+        run: Path,
+        model: "Predictor",
+        output: Path,
+        endings: Sequence[str],
+        reading: Reading,
+        **how: Any,
+    ) -> bool:
+        """Predict or embed a file of molecules part by part, and say what was done; False where it is no such file."""
+        from deepergcn.cli.progress import molecule_bar
+        from deepergcn.data.molecules.skipped import write_skipped
+        from deepergcn.inference.parts.folder import PartJob
+        from deepergcn.inference.parts.write import PART_ROWS, Shard, takes_parts, write_file, write_parts
+
+        data = reading["data"]
+        if not isinstance(data, str) or not takes_parts(model, data):
+            self._refuse(output)
+            return False
+        if reading["node_features"] is not None:
+            raise InputError("--node-features: the network was trained on molecules, which have none")
+        job = PartJob(
+            kind=kind,
+            ending=self.ending(output, endings),
+            rows=self.part_rows or PART_ROWS,
+            smiles_column=reading["smiles_column"],
+            id_column=reading["id_column"],
+            delimiter=reading["delimiter"],
+            **how,
+        )
+        shard = Shard() if self.shard is None else Shard.parse(self.shard)
+
+        def list_skipped(written: "Written") -> None:
+            if reading["skipped_file"] is not None:
+                write_skipped(written.all_skipped(), reading["skipped_file"])
+
+        with molecule_bar() as progress:
+            spread: dict[str, Any] = {"jobs": self.jobs, "ray": self.ray, "progress": progress}
+            if _is_folder(output):
+                written = write_parts(run, model, Path(data), output, job, shard=shard, **spread)
+                list_skipped(written)
+            else:
+                written = write_file(run, model, Path(data), output, job, finished=list_skipped, **spread)
+        parts = self._parts(written) if _is_folder(output) else ""
+        say(f"{output}: {written.rows} rows{parts}{left_empty(written.first_skipped, written.skipped)}")
+        for line in written.decisions:
+            say(line)
+        return True
+
+    def _refuse(self, output: Path) -> None:
+        """Raise an error where something was said that only files of molecules can have."""
+        said = {"--shard": self.shard, "--ray": self.ray, "--part-rows": self.part_rows, "--jobs": self.jobs != 1}
+        flags = [flag for flag, value in said.items() if value]
+        if _is_folder(output):
+            flags.append(f"--output {output}, which has no ending,")
+        if flags:
+            raise InputError(f"{flags[0]} is for files of molecules; other inputs are predicted at once, into one file")
+
+    def _parts(self, written: "Written") -> str:
+        there, mine = len(written.numbers) - written.made, len(written.numbers)
+        text = f" in {mine} parts, of which {there} were there already" if there else f" in {mine} parts"
+        return text if self.shard is None else f"{text} (shard {self.shard}, of {written.total} parts in all)"
+
+
+def left_empty(first: "Sequence[Skipped]", count: int) -> str:
+    """Which rows could not be read, for the summary line of a command: the first of this number of them."""
+    if not count:
+        return ""
+    numbers = ", ".join(str(row.row) for row in first[:_NAMED])
+    more = f" and {count - _NAMED} more" if count > _NAMED else ""
+    return f", of which {count} could not be read and are empty: row {numbers}{more}"
+
+
+def _is_folder(output: Path) -> bool:
+    return output.is_dir() or not output.suffix

@@ -1,0 +1,144 @@
+"""A folder of parts: a file for each, and beside them what they were made of, so that none is made twice."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt, ValidationError
+
+from deepergcn.data.molecules.skipped import Skipped
+from deepergcn.data.storage.files import write_bytes, write_text
+from deepergcn.errors import InputError
+
+Kind = Literal["predict", "embed"]
+
+_STATE, _MANIFEST = "_state", "parts.json"  # readers of folders pass over names that begin so
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class PartJob(_Record):
+    """What is made of every part.
+
+    Attributes:
+        kind: Whether it is predicted or embedded.
+        ending: How the names of the files end: ``.csv``, ``.parquet`` or ``.npz``.
+        rows: The rows of the input in a part.
+        smiles_column, id_column, delimiter: How the input is read.
+        inputs, spreadsheet: How predictions are written.
+    """
+
+    kind: Kind
+    ending: str
+    rows: PositiveInt
+    smiles_column: str | None = None
+    id_column: str | None = None
+    delimiter: str | None = None
+    inputs: bool = True
+    spreadsheet: bool = False
+
+
+class Manifest(_Record):
+    """What the parts of a folder are made of: the digests of the model and of the input, and the job."""
+
+    model: str
+    data: str
+    job: PartJob
+
+
+class PartRecord(_Record):
+    """A part that is finished.
+
+    Attributes:
+        rows: Its rows.
+        header: The bytes of the header of its CSV file.
+        skipped: The rows that could not be read, by their numbers in the whole input.
+        decisions: What decides for a class, as lines for people.
+    """
+
+    rows: NonNegativeInt
+    header: NonNegativeInt = 0
+    decisions: tuple[str, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+
+
+class PartFolder:
+    """A folder of parts.
+
+    Args:
+        path: The folder, which may be there or not.
+        ending: How the names of the parts end.
+    """
+
+    def __init__(self, path: Path, ending: str) -> None:
+        self.path, self.ending = path, ending
+
+    def open(self, manifest: Manifest) -> None:
+        """Begin to write the parts of this manifest, or go on; an error where the folder holds anything else."""
+        if not self._check(manifest):
+            write_text(self.path / _STATE / _MANIFEST, manifest.model_dump_json(indent=1))
+
+    def _check(self, manifest: Manifest) -> bool:
+        """Whether the folder has been begun; an error where it cannot be gone on with."""
+        file = self.path / _STATE / _MANIFEST
+        if not file.is_file():
+            if self.path.exists() and not self.path.is_dir():
+                raise InputError(f"{self.path}: is a file; expected a folder for the parts, or a name with an ending")
+            if self.path.is_dir() and any(self.path.iterdir()):
+                raise InputError(f"{self.path}: holds other files; expected a new or an empty folder for the parts")
+            return False
+        try:
+            found = Manifest.model_validate_json(file.read_bytes())
+        except (ValidationError, OSError) as error:
+            raise InputError(f"{file}: cannot be read; expected what this version writes beside parts") from error
+        if found != manifest:
+            raise InputError(f"{self.path}: {_difference(found, manifest)}; expected another folder for --output")
+        return True
+
+    def fits(self, manifest: Manifest) -> bool:
+        """Whether the folder holds parts of this manifest, or nothing."""
+        try:
+            self._check(manifest)
+        except InputError:
+            return False
+        return True
+
+    def file(self, number: int) -> Path:
+        """The file of a part."""
+        return self.path / f"part-{number:05d}{self.ending}"
+
+    def is_finished(self, number: int) -> bool:
+        """Whether a part is there, with its record, which is written last."""
+        return self._record(number).is_file() and self.file(number).is_file()
+
+    def finish(self, number: int, content: bytes, record: PartRecord) -> None:
+        """Write a part, whole or not at all."""
+        write_bytes(self.file(number), content)
+        write_text(self._record(number), record.model_dump_json())
+
+    def record(self, number: int) -> PartRecord:
+        """The record of a finished part."""
+        file = self._record(number)
+        try:
+            return PartRecord.model_validate_json(file.read_bytes())
+        except (ValidationError, OSError) as error:
+            raise InputError(f"{file}: cannot be read; remove it, and its part is made again") from error
+
+    def _record(self, number: int) -> Path:
+        return self.path / _STATE / f"{number:05d}.json"
+
+
+def _difference(found: Manifest, wanted: Manifest) -> str:
+    if found.job.kind != wanted.job.kind:
+        return f"holds parts of deepergcn {found.job.kind}, not of {wanted.job.kind}"
+    if found.model != wanted.model:
+        return "its parts were made by another model, or the run has been trained on since"
+    if found.data != wanted.data:
+        return "its parts were made of another input, or the input has changed since"
+    for name in PartJob.model_fields:
+        before, now = getattr(found.job, name), getattr(wanted.job, name)
+        if before != now:
+            flag = {"ending": "format", "rows": "part-rows"}.get(name, name.replace("_", "-"))
+            return f"its parts were made with --{flag} {before}, and not {now}"
+    return "its parts were made by another version"

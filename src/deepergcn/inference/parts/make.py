@@ -1,0 +1,122 @@
+"""One part: rows of molecules in, the content of a file out."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from deepergcn.data.molecules.descriptors import molecule_descriptors
+from deepergcn.data.molecules.parse import parse_molecules
+from deepergcn.data.molecules.read import molecule_dataset
+from deepergcn.data.molecules.rows import MoleculeRows
+from deepergcn.data.provenance import MoleculeProvenance
+from deepergcn.data.tables.labels import missing_labels
+from deepergcn.inference.inputs import Rows
+from deepergcn.inference.parts.folder import PartJob, PartRecord
+from deepergcn.inference.predictor import Predictor
+from deepergcn.runs.dataset import transformed
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows of a file of molecules.
+
+    Attributes:
+        number: The number of the part, from 0.
+        first: The number of rows of the file before it.
+        rows: The rows.
+    """
+
+    number: int
+    first: int
+    rows: MoleculeRows
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """What was made of a part."""
+
+    number: int
+    content: bytes
+    record: PartRecord
+
+
+@dataclass(frozen=True, eq=False)
+class PartMaker:
+    """Makes the files of parts.
+
+    Args:
+        model: A network for molecules, or several.
+        job: What is to be made.
+    """
+
+    model: Predictor
+    job: PartJob
+
+    def __call__(self, part: Part, threads: int | None = None) -> Made:
+        """Predict or embed a part, with this number of threads if one is given."""
+        if threads is not None:
+            torch.set_num_threads(threads)
+        rows, job = self._rows(part.rows), self.job
+        decisions: list[str] = []
+        nothing = len(rows.skipped) == len(rows.ids)
+        if job.kind == "embed":
+            embedded = self.model.embed_rows(rows)
+            if nothing:
+                embedded.values[:] = np.nan
+            content = embedded.content(job.ending)
+        else:
+            predicted = self.model.predict_rows(rows)
+            if nothing:
+                predicted.values[:] = np.nan
+            content = predicted.content(job.ending, spreadsheet=job.spreadsheet, inputs=job.inputs)
+            made_of = [f"predictions are {predicted.made_of}"] if predicted.made_of else []
+            decisions = made_of + predicted.decisions()
+        record = PartRecord(
+            rows=len(rows.ids),
+            header=_header(content) if job.ending == ".csv" else 0,
+            skipped=tuple(row._replace(row=row.row + part.first) for row in rows.skipped),
+            decisions=tuple(decisions),
+        )
+        return Made(part.number, content, record)
+
+    def _rows(self, opened: MoleculeRows) -> Rows:
+        task, trained = self.model.task, self.model.info.provenance
+        fragments = trained.fragments if isinstance(trained, MoleculeProvenance) else "all"
+        parsed = parse_molecules(opened.texts, form=opened.form, fragments=fragments, workers=1)
+        if not len(parsed.positions):  # a part without a molecule has the columns of the others: methane stands in
+            parsed = replace(parse_molecules(["C"]), skipped=parsed.skipped)
+        count, none = len(parsed.positions), torch.empty(0, dtype=torch.int64)
+        dataset = molecule_dataset(
+            parsed.graphs,
+            name=opened.table.path.name,
+            task=task,
+            y=missing_labels(task, count),
+            split={"train": none, "valid": none, "test": torch.arange(count)},
+            digest="",
+        )
+        if names := self.model.recipe.data.descriptors:
+            readable = parsed.positions.tolist()
+            described = molecule_descriptors(
+                [opened.texts[position] for position in readable],
+                names,
+                form=opened.form,
+                fragments=fragments,
+                table=opened.table.take(parsed.positions),
+                workers=1,
+            )
+            dataset = dataset.replace(**described.fields())
+        ids = tuple(name or "" for name in opened.names)
+        positions = torch.from_numpy(parsed.positions)
+        return Rows(transformed(dataset, self.model.recipe), ids, positions, parsed.skipped, opened.table)
+
+
+def _header(content: bytes) -> int:
+    """The bytes of the first row of a CSV file, in which a cell may have line breaks."""
+    quoted = False
+    for place, byte in enumerate(content):
+        if byte == ord('"'):
+            quoted = not quoted
+        elif byte == ord("\n") and not quoted:
+            return place + 1
+    return len(content)
