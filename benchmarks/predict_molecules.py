@@ -133,7 +133,18 @@ def _chemprop(folder: Path, program: Path) -> list[str | Path]:
         csv.writer(file).writerows([("smiles", "y"), *rows])
     columns = ["--smiles-columns", "smiles", "--target-columns", "y"]
     common = ["--accelerator", "cpu", "--num-workers", "0"]
-    train = [program, "train", "-i", data, *columns, "--epochs", "3", "-o", folder / "chemprop", *common]
+    train: list[str | Path] = [
+        program,
+        "train",
+        "-i",
+        data,
+        *columns,
+        "--epochs",
+        "3",
+        "-o",
+        folder / "chemprop",
+        *common,
+    ]
     subprocess.run(train, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     model = folder / "chemprop" / "model_0" / "best.pt"
     return [program, "predict", "--smiles-columns", "smiles", "--model-paths", model, *common, "-i"]

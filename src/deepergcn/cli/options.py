@@ -24,7 +24,7 @@ InputArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="INPUT",
-        help="A file of molecules (CSV, TSV, parquet, XLSX, SDF, SMI), a table of nodes, or the name of a folder or dataset.",
+        help="A file of molecules (CSV, TSV, parquet, XLSX, SDF, SMI), a table of nodes, a folder, or a dataset.",
     ),
 ]
 NodesOption = Annotated[

@@ -32,7 +32,7 @@ class OwnDataOptions:
     """The options for a user's own files; those of one kind of data are rejected for another."""
 
     molecules: Annotated[
-        Text, _option("--molecules", "Your file of molecules: CSV, TSV, parquet, SDF or SMI.", "FILE")
+        Text, _option("--molecules", "Your file of molecules: CSV, TSV, parquet, XLSX, SDF or SMI.", "FILE")
     ] = None
     smiles_column: Annotated[Text, _option("--smiles-column", "Column of SMILES. Default: smiles.")] = None
     target: Annotated[
@@ -40,7 +40,7 @@ class OwnDataOptions:
     ] = None
     nodes: Annotated[
         Texts,
-        _option("--nodes", "Your table of nodes: CSV, TSV or parquet; or TYPE=FILE for each node type.", "FILE"),
+        _option("--nodes", "Your table of nodes: CSV, TSV, parquet, XLSX; or TYPE=FILE for each node type.", "FILE"),
     ] = None
     edges: Annotated[
         Texts,

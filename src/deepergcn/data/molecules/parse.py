@@ -131,8 +131,8 @@ def _parse_chunk(start: int, texts: Sequence[str | None], wanted: _Wanted) -> Pa
     several = 0
     with rdBase.BlockLogs():
         for position, text in enumerate(texts, start=start):
-            mol = None if wanted.scaffolds or wanted.keys else _without_stereo(text, wanted.form)
-            mol = mol or parse_molecule(text, wanted.form)
+            quick = None if wanted.scaffolds or wanted.keys else _without_stereo(text, wanted.form)
+            mol = quick or parse_molecule(text, wanted.form)
             if isinstance(mol, str):
                 skipped.append(Skipped(position + 1, molecule_title(text, wanted.form), mol))
                 if wanted.scaffolds:
