@@ -97,7 +97,7 @@ REFUSED = {
     "a workbook": mine(b"PK\x03\x04", "it is no workbook .xlsx, or damaged", name="mine.xlsx"),
     "an unknown ending": mine(
         "x",
-        "expected a name that ends in .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .sdf, .sdf.gz, .smi",
+        "expected a name that ends in .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .xlsx, .xlsm, .sdf",
         name="mine.mol2",
     ),
     "a delimiter that is none": mine(
@@ -117,7 +117,9 @@ REFUSED = {
         nodes(size=size), "row 1: target 'zz' is not the id of a node", edges="source,target\nn0,zz\n"
     ),
     "no such feature": graph(nodes(size=size), "there is no column 'weight' for the features", features=["weight"]),
-    "nothing to learn from": graph(nodes(), "neither nodes nor edges have features"),
+    "a learned embedding beside features": graph(
+        nodes(size=size), "--encoding learned: the nodes of nodes.csv have features", encoding="learned"
+    ),
     "an option of tables": mine(molecules(active), "--features: cannot be combined with --molecules", features=["y"]),
     "an option of molecules": graph(
         nodes(size=size), "--fragments: cannot be combined with --nodes", fragments="largest"

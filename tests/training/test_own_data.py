@@ -137,8 +137,7 @@ def test_nodes_without_features_have_those_of_their_edges(tmp_path: Path) -> Non
     nodes, edges = tmp_path / "nodes.csv", tmp_path / "edges.csv"
     nodes.write_text("id,y\n" + "".join(f"{i},{i % 2}\n" for i in range(40)))
     edges.write_text("source,target\n" + "".join(f"{i},{(i + 1) % 40}\n" for i in range(40)))
-    with pytest.raises(InputError, match="neither nodes nor edges have features"):
-        own_tables(nodes, edges, label="y", root=tmp_path)
+    assert settings(own_tables(nodes, edges, label="y", root=tmp_path))["data.transforms"] == ["degree-encoding"]
     edges.write_text("source,target,weight\n" + "".join(f"{i},{(i + 1) % 40},{i}\n" for i in range(40)))
     found = settings(own_tables(nodes, edges, label="y", root=tmp_path))
     assert found["data.transforms"] == ["node-features-from-edges"]
