@@ -9,6 +9,7 @@ from torch import Tensor
 
 from deepergcn.errors import InputError
 from deepergcn.ops.kernels.cpu.backward import backward
+from deepergcn.ops.kernels.cpu.intrinsics import AT_ONCE
 
 _MOST_CHUNKS = 64
 _WORK_A_CHUNK = 1 << 18  # edges and vertices times channels; less is not worth another chunk
@@ -58,8 +59,16 @@ def _arrays(edge: Sequence[Tensor]) -> tuple[Array, ...]:
         case (codes, table):
             return array(codes.to(torch.int32)), array(table)
         case (features, weight, bias):
-            return array(features), array(weight.t()), array(bias)
+            return array(features), _padded(weight), array(bias)
     raise AssertionError(f"an edge term of {len(edge)} tensors")
+
+
+def _padded(weight: Tensor) -> Array:
+    """The transpose of the weight of an affine edge term, with the rows of 0 that ``kernels.rows`` asks for."""
+    channels, features = weight.shape
+    rows = np.zeros((max(features, AT_ONCE), channels), array(weight).dtype)
+    rows[:features] = array(weight).T
+    return rows
 
 
 def _check_codes(codes: Tensor, rows: int) -> None:

@@ -70,7 +70,7 @@ def _tensors(term: EdgeTerm | None, most_features: float = math.inf) -> list[Ten
     match term:
         case None:
             return []
-        case Affine(features, weight, bias) if features.shape[1] <= most_features and not features.requires_grad:
+        case Affine(features, weight, bias) if 0 < features.shape[1] <= most_features and not features.requires_grad:
             return [features, weight, weight.new_zeros(weight.shape[0]) if bias is None else bias]
         case Table(codes, table):
             return [codes, table]

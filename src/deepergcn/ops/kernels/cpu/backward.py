@@ -20,7 +20,7 @@ import numpy as np
 from numba import prange
 from numba.extending import overload
 
-from deepergcn.ops.kernels.cpu.intrinsics import prefetch_row, sum_rows, working_row, working_rows
+from deepergcn.ops.kernels.cpu.intrinsics import bare, prefetch_row, sum_rows, working_row, working_rows
 from deepergcn.ops.kernels.cpu.jit import OPTIONS, body, kernel
 from deepergcn.ops.kernels.cpu.maths import log, root_of_exp, weight
 from deepergcn.ops.kernels.cpu.rows import (
@@ -28,11 +28,13 @@ from deepergcn.ops.kernels.cpu.rows import (
     TOGETHER,
     add_edge_gradients,
     chunk_begin,
+    edge_part,
+    edge_value,
     flush,
-    load,
     lookahead,
     message,
     prefetch_edge,
+    source_row,
 )
 
 _SUM, _EXTREMUM, _POWER_MEAN, _SOFTMAX = 1, 2, 3, 5
@@ -47,10 +49,12 @@ def _backward(chunk, chunks, rowptr, target, place, x, edge, floor, eps, rule, d
         tables: [chunks, rows, channels], or one for all chunks with a row an edge: the gradient of a table.
         totals: [chunks, K + 2, channels], float64: the gradients of weight, bias and, last, beta.
     """
+    x, edge, rule = bare(x), bare(edge), bare(rule)
+    target, place, tables = bare(target), bare(place), bare(tables)
     channels = x.shape[1]
     edges = target.shape[0]
     ahead = lookahead(x, edges)
-    h = working_row(x, channels)
+    room = working_row(x, channels)
     dh = working_rows(x, channels)[:TOGETHER]
     acc = working_row(x, channels)
     sums = sum_rows(x, totals.shape[1], channels)
@@ -66,8 +70,9 @@ def _backward(chunk, chunks, rowptr, target, place, x, edge, floor, eps, rule, d
             if k + ahead < edges:
                 prefetch_target(rule, target[k + ahead])
                 prefetch_edge(edge, place[k + ahead])
-            load(h, x, u, edge, place[k])
-            derivative(rule, target[k], h, floor, eps, dh[pending % TOGETHER], acc, dbeta)
+            part = edge_part(edge, place[k])
+            row = source_row(x, u, edge, place[k], room)
+            derivative(rule, target[k], row, edge, part, floor, eps, dh[pending % TOGETHER], acc, dbeta)
             pending += 1
             if pending % TOGETHER == 0:
                 add_edge_gradients(dh, TOGETHER, edge, place, k + 1, table_sums, sums)
@@ -113,7 +118,7 @@ def _prefetch_target(rule, v):
     return {_SUM: one, _EXTREMUM: two, _POWER_MEAN: last_two, _SOFTMAX: last_three}[len(rule)]
 
 
-def derivative(rule, v, h, floor, eps, dh, acc, dbeta):
+def derivative(rule, v, row, edge, part, floor, eps, dh, acc, dbeta):
     """dh, the gradient of h = h_u + h_e through the message to target ``v``, added to ``acc`` too; softmax adds its
     share of dbeta.
 
@@ -123,43 +128,47 @@ def derivative(rule, v, h, floor, eps, dh, acc, dbeta):
 
 
 @overload(derivative, jit_options=OPTIONS, inline="always")
-def _derivative(rule, v, h, floor, eps, dh, acc, dbeta):
-    def total(rule, v, h, floor, eps, dh, acc, dbeta):
+def _derivative(rule, v, row, edge, part, floor, eps, dh, acc, dbeta):
+    def total(rule, v, row, edge, part, floor, eps, dh, acc, dbeta):
         g = rule[0]
-        zero = h.dtype.type(0)
-        for j in range(h.shape[0]):
-            d = zero if h[j] <= floor else g[v, j]
+        zero = acc.dtype.type(0)
+        for j in range(acc.shape[0]):
+            h = edge_value(row, edge, part, j)
+            d = zero if h <= floor else g[v, j]
             dh[j] = d
             acc[j] += d
 
-    def extremum(rule, v, h, floor, eps, dh, acc, dbeta):
+    def extremum(rule, v, row, edge, part, floor, eps, dh, acc, dbeta):
         out, share = rule
-        zero, one = h.dtype.type(0), h.dtype.type(1)
-        for j in range(h.shape[0]):
-            reached = one if message(h[j], floor, eps) == out[v, j] else zero
-            d = zero if h[j] <= floor else reached * share[v, j]  # NaN for a target that has met a NaN
+        zero, one = acc.dtype.type(0), acc.dtype.type(1)
+        for j in range(acc.shape[0]):
+            h = edge_value(row, edge, part, j)
+            reached = one if message(h, floor, eps) == out[v, j] else zero
+            d = zero if h <= floor else reached * share[v, j]  # NaN for a target that has met a NaN
             dh[j] = d
             acc[j] += d
 
-    def power_mean(rule, v, h, floor, eps, dh, acc, dbeta):
+    def power_mean(rule, v, row, edge, part, floor, eps, dh, acc, dbeta):
         p, dominant, share = rule
-        zero, one = h.dtype.type(0), h.dtype.type(1)
-        for j in range(h.shape[0]):
-            m = message(h[j], floor, eps)
+        zero, one = acc.dtype.type(0), acc.dtype.type(1)
+        for j in range(acc.shape[0]):
+            h = edge_value(row, edge, part, j)
+            m = message(h, floor, eps)
             root = root_of_exp((p[j] - one) * log(m / dominant[v, j]))
-            d = zero if h[j] <= floor else share[v, j] * root * root
+            d = zero if h <= floor else share[v, j] * root * root
             dh[j] = d
             acc[j] += d
 
-    def softmax(rule, v, h, floor, eps, dh, acc, dbeta):
+    def softmax(rule, v, row, edge, part, floor, eps, dh, acc, dbeta):
         beta, slope, dominant, offset, share = rule
-        zero = h.dtype.type(0)
-        for j in range(h.shape[0]):
-            below = message(h[j], floor, eps) - dominant[v, j]
+        zero = acc.dtype.type(0)
+        for j in range(acc.shape[0]):
+            h = edge_value(row, edge, part, j)
+            below = message(h, floor, eps) - dominant[v, j]
             w = share[v, j] * weight(beta[j] * below)
             away = below - offset[v, j]
             dbeta[j] += w * away * away
-            d = zero if h[j] <= floor else w + slope[j] * w * away
+            d = zero if h <= floor else w + slope[j] * w * away
             dh[j] = d
             acc[j] += d
 

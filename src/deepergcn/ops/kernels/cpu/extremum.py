@@ -3,9 +3,17 @@
 import numpy as np
 from numba import prange
 
-from deepergcn.ops.kernels.cpu.intrinsics import choose, prefetch_row, working_row
+from deepergcn.ops.kernels.cpu.intrinsics import bare, choose, prefetch_row, working_row
 from deepergcn.ops.kernels.cpu.jit import body, kernel
-from deepergcn.ops.kernels.cpu.rows import chunk_begin, load, lookahead, message, prefetch_edge
+from deepergcn.ops.kernels.cpu.rows import (
+    chunk_begin,
+    edge_part,
+    edge_value,
+    lookahead,
+    message,
+    prefetch_edge,
+    source_row,
+)
 
 
 @body
@@ -16,11 +24,13 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, ou
         sign: 1 for max, -1 for min.
         out, ties: [targets, channels].
     """
+    x, edge = bare(x), bare(edge)
+    source, place = bare(source), bare(place)
     channels = x.shape[1]
     edges = source.shape[0]
     ahead = lookahead(x, edges)
-    one = x.dtype.type(1)
-    m = working_row(x, channels)
+    zero, one = x.dtype.type(0), x.dtype.type(1)
+    room = working_row(x, channels)
     top = working_row(x, channels)
     count = working_row(x, channels)
     for v in range(chunk_begin(rowptr, chunk, chunks), chunk_begin(rowptr, chunk + 1, chunks)):
@@ -31,12 +41,13 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, ou
             if k + ahead < edges:
                 prefetch_row(x, source[k + ahead])
                 prefetch_edge(edge, place[k + ahead])
-            load(m, x, source[k], edge, place[k])
+            part = edge_part(edge, place[k])
+            row = source_row(x, source[k], edge, place[k], room)
             for j in range(channels):
-                z = sign * message(m[j], floor, eps)
-                more = choose(z == top[j], count[j] + one, one)
-                count[j] = choose(z < top[j], count[j], more)
-                top[j] = choose((z > top[j]) | (z != z), z, top[j])  # a NaN is taken and stays
+                z = sign * message(edge_value(row, edge, part, j), floor, eps)
+                taken = (z > top[j]) | (z != z)  # a NaN is taken and stays
+                count[j] = choose(taken, one, count[j] + (one if z == top[j] else zero))
+                top[j] = choose(taken, z, top[j])
         if rowptr[v] == rowptr[v + 1]:
             for j in range(channels):
                 top[j] = 0

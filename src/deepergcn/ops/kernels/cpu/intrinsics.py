@@ -4,10 +4,11 @@ import numpy as np
 from llvmlite import ir
 from numba import carray, njit, types
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 
 WIDEST = 1024  # channels that a kernel takes at once: its working rows live on the stack
 MOST_FEATURES = 64  # raw edge features of an affine edge term
+AT_ONCE = 8  # of these features, whose products are added in one pass, the missing ones as 0
 _CACHED = 6144  # numbers that leave room in a 32 KiB cache
 
 
@@ -131,6 +132,103 @@ def prefetch_pair(pairs, row):
 def prefetch_item(array, index):
     """Ask for one number of a C-contiguous array, given its place in the flattened array."""
     _prefetch_at(array, np.intp(index))
+
+
+@intrinsic
+def _address(typing_context, array, row):
+    """Where a row of a C-contiguous array begins, given its place among all rows."""
+
+    def generate(context, builder, signature, arguments):
+        view = context.make_array(signature.args[0])(context, builder, arguments[0])
+        width = builder.extract_value(view.shape, signature.args[0].ndim - 1)
+        return builder.gep(view.data, [builder.mul(arguments[1], width)])
+
+    return types.CPointer(array.dtype)(array, types.intp), generate
+
+
+@njit(inline="always")
+def row_of(array, row):
+    """A row of a C-contiguous array [rows, width]."""
+    return carray(_address(array, np.intp(row)), (array.shape[1],))
+
+
+@intrinsic
+def first_numbers(typing_context, array, row):
+    """The first ``AT_ONCE`` numbers of a row of a C-contiguous array, with 0 for those beyond its end.
+
+    This and ``add_products`` are written for LLVM, since Numba itself would take seconds over so many indices.
+    """
+    numbers = types.UniTuple(array.dtype, AT_ONCE)
+
+    def generate(context, builder, signature, arguments):
+        view = context.make_array(signature.args[0])(context, builder, arguments[0])
+        width = builder.extract_value(view.shape, 1)
+        begin = builder.gep(view.data, [builder.mul(arguments[1], width)])
+        values = []
+        for k in range(AT_ONCE):
+            place = ir.Constant(width.type, k)
+            there = builder.icmp_signed("<", place, width)
+            value = builder.load(builder.gep(begin, [builder.select(there, place, ir.Constant(width.type, 0))]))
+            values.append(builder.select(there, value, ir.Constant(value.type, 0.0)))
+        return context.make_tuple(builder, numbers, values)
+
+    return numbers(array, types.intp), generate
+
+
+@intrinsic
+def add_products(typing_context, row, weight, bias, numbers, j):
+    """row[j] + bias[j] + sum_k numbers[k] weight[k, j], each product added with one rounding, in order."""
+
+    def generate(context, builder, signature, arguments):
+        arrays = zip(signature.args[:3], arguments[:3], strict=True)
+        start, factors, shift = (context.make_array(kind)(context, builder, value) for kind, value in arrays)
+        numbers, place = arguments[3], arguments[4]
+        width = builder.extract_value(factors.shape, 1)
+        total = builder.fadd(*(builder.load(builder.gep(array.data, [place])) for array in (start, shift)))
+        for k in range(AT_ONCE):
+            at = builder.add(place, builder.mul(width, ir.Constant(width.type, k)))
+            factor = builder.load(builder.gep(factors.data, [at]))
+            total = builder.fma(builder.extract_value(numbers, k), factor, total)
+        return total
+
+    return row.dtype(row, weight, bias, numbers, types.intp), generate
+
+
+@intrinsic
+def _either_address(typing_context, condition, a, b):
+    def generate(context, builder, signature, arguments):
+        condition, *rows = arguments
+        of = context.make_array(signature.args[1])
+        return builder.select(condition, *(of(context, builder, row).data for row in rows))
+
+    return types.CPointer(a.dtype)(types.boolean, a, a), generate
+
+
+@njit(inline="always")
+def either(condition, a, b):
+    """The row a where the condition holds, else b, which is as long. Numba would warn of a branch."""
+    return carray(_either_address(condition, a, b), a.shape)
+
+
+def bare(arrays):
+    """The same C-contiguous array, or tuple of them, without Numba's count of references.
+
+    Otherwise every edge would raise and lower the counts of what it reads, which takes longer than its arithmetic.
+    """
+    raise NotImplementedError
+
+
+@overload(bare, inline="always")
+def _bare(arrays):
+    if isinstance(arrays, types.Array):
+        return lambda arrays: carray(_address(arrays, 0), arrays.shape)
+    return {
+        0: lambda arrays: arrays,
+        1: lambda arrays: (bare(arrays[0]),),
+        2: lambda arrays: (bare(arrays[0]), bare(arrays[1])),
+        3: lambda arrays: (bare(arrays[0]), bare(arrays[1]), bare(arrays[2])),
+        5: lambda arrays: (bare(arrays[0]), bare(arrays[1]), bare(arrays[2]), bare(arrays[3]), bare(arrays[4])),
+    }[len(arrays)]
 
 
 def _stack(count):

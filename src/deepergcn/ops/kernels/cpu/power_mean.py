@@ -10,7 +10,7 @@ The slope in p is a mean of terms that are never negative, so that it has no can
 import numpy as np
 from numba import prange
 
-from deepergcn.ops.kernels.cpu.intrinsics import prefetch_row, working_row, working_rows
+from deepergcn.ops.kernels.cpu.intrinsics import bare, prefetch_row, working_row, working_rows
 from deepergcn.ops.kernels.cpu.jit import body, kernel
 from deepergcn.ops.kernels.cpu.maths import excess, exp_pair, log, log1p, root_of_exp
 from deepergcn.ops.kernels.cpu.rows import chunk_begin, load_again, load_dominant, lookahead, prefetch_edge
@@ -25,11 +25,14 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, p,
         out, relative, dominant, total: [targets, channels]; ``dominant`` is m*, ``total`` is S = sum exp(p d).
         slope: [targets, channels], dout/dp = out dM/dp; no rows where nobody asks for it.
     """
+    x, edge = bare(x), bare(edge)
+    source, place, sign, p = bare(source), bare(place), bare(sign), bare(p)
     channels = x.shape[1]
     edges = source.shape[0]
     ahead = lookahead(x, edges)
     kept = working_rows(x, channels)
     last = kept.shape[0] - 1
+    room = working_row(x, channels)
     top = working_row(x, channels)
     S = working_row(x, channels)
     Q = working_row(x, channels)
@@ -54,12 +57,12 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, p,
             if k + ahead < edges:
                 prefetch_row(x, source[k + ahead])
                 prefetch_edge(edge, place[k + ahead])
-            load_dominant(m, x, source[k], edge, place[k], floor, eps, sign, top)
+            load_dominant(m, x, source[k], edge, place[k], floor, eps, sign, top, room)
         for j in range(channels):
             top[j] = sign[j] * top[j]
         for k in range(begin, end):
             d = kept[min(k - begin, last)]
-            load_again(k - begin, last, d, x, source[k], edge, place[k], floor, eps)
+            load_again(k - begin, last, d, x, source[k], edge, place[k], floor, eps, room)
             for j in range(channels):
                 d[j] = log(d[j] / top[j])
                 power, less_one = exp_pair(p[j] * d[j])
@@ -82,7 +85,7 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, p,
                 Q[j] = 0
             for k in range(begin, end):
                 d = kept[min(k - begin, last)]
-                load_again(k - begin, last, d, x, source[k], edge, place[k], floor, eps)
+                load_again(k - begin, last, d, x, source[k], edge, place[k], floor, eps, room)
                 if k - begin >= last:
                     for j in range(channels):
                         d[j] = log(d[j] / top[j])

@@ -4,14 +4,25 @@ The edge term comes in one of three shapes, told apart by type when a kernel is 
 
     ()                        none
     (codes, rows)             row ``codes[e]`` of a table; a dense edge term is a table with a row for every edge
-    (features, weight, bias)  features[e] @ weight + bias, with weight [K, channels]
+    (features, weight, bias)  features[e] @ weight + bias, with weight [K, channels], and rows of 0 up to ``AT_ONCE``
 """
 
 import numpy as np
 from numba import njit
 from numba.extending import overload
 
-from deepergcn.ops.kernels.cpu.intrinsics import fma, larger, prefetch_item, prefetch_row
+from deepergcn.ops.kernels.cpu.intrinsics import (
+    AT_ONCE,
+    add_products,
+    either,
+    first_numbers,
+    fma,
+    larger,
+    prefetch_item,
+    prefetch_row,
+    row_of,
+)
+from deepergcn.ops.kernels.cpu.jit import OPTIONS
 
 _AHEAD = 8  # edges between asking memory for a row and using it
 _NEAR = 1 << 21  # numbers that lie near enough in the processor's caches
@@ -65,156 +76,84 @@ def _prefetch_edge(edge, e):
     return lambda edge, e: None
 
 
-def load(h, x, u, edge, e):
-    """h = h_u + h_e for edge ``e`` from source ``u``; bit for bit the same in every kernel."""
+def source_row(x, u, edge, e, room):
+    """What ``edge_value`` starts from for edge ``e`` from source ``u``: the row of x; features of an affine edge term
+    beyond ``AT_ONCE`` are added to it in ``room``.
+    """
     raise NotImplementedError
 
 
-@overload(load)
-def _load(h, x, u, edge, e):
-    if len(edge) == _TABLE:
-
-        def table(h, x, u, edge, e):
-            codes, rows = edge
-            code = codes[e]
-            for j in range(h.shape[0]):
-                h[j] = x[u, j] + rows[code, j]
-
-        return table
-    if len(edge) == _AFFINE:
-
-        def affine(h, x, u, edge, e):
-            features, weight, bias = edge
-            count = features.shape[1]
-            done = 0
-            if count >= 8:
-                a, b, c, d = features[e, 0], features[e, 1], features[e, 2], features[e, 3]
-                p, q, r, t = features[e, 4], features[e, 5], features[e, 6], features[e, 7]
-                for j in range(h.shape[0]):
-                    s = fma(a, weight[0, j], x[u, j] + bias[j])
-                    s = fma(b, weight[1, j], s)
-                    s = fma(c, weight[2, j], s)
-                    s = fma(d, weight[3, j], s)
-                    s = fma(p, weight[4, j], s)
-                    s = fma(q, weight[5, j], s)
-                    s = fma(r, weight[6, j], s)
-                    h[j] = fma(t, weight[7, j], s)
-                done = 8
-            elif count >= 4:
-                a, b, c, d = features[e, 0], features[e, 1], features[e, 2], features[e, 3]
-                for j in range(h.shape[0]):
-                    s = fma(a, weight[0, j], x[u, j] + bias[j])
-                    s = fma(b, weight[1, j], s)
-                    s = fma(c, weight[2, j], s)
-                    h[j] = fma(d, weight[3, j], s)
-                done = 4
-            else:
-                for j in range(h.shape[0]):
-                    h[j] = x[u, j] + bias[j]
-            while done + 3 <= count:
-                a, b, c = features[e, done], features[e, done + 1], features[e, done + 2]
-                for j in range(h.shape[0]):
-                    s = fma(a, weight[done, j], h[j])
-                    s = fma(b, weight[done + 1, j], s)
-                    h[j] = fma(c, weight[done + 2, j], s)
-                done += 3
-            if done + 2 == count:
-                a, b = features[e, done], features[e, done + 1]
-                for j in range(h.shape[0]):
-                    h[j] = fma(b, weight[done + 1, j], fma(a, weight[done, j], h[j]))
-            elif done + 1 == count:
-                a = features[e, done]
-                for j in range(h.shape[0]):
-                    h[j] = fma(a, weight[done, j], h[j])
-
-        return affine
-
-    def none(h, x, u, edge, e):
-        for j in range(h.shape[0]):
-            h[j] = x[u, j]
-
-    return none
-
-
-def load_dominant(m, x, u, edge, e, floor, eps, sign, top):
-    """The messages of an edge into ``m``, and the larger of sign m and ``top`` into ``top``."""
-    raise NotImplementedError
-
-
-@njit(inline="always")
-def _load_then_dominant(m, x, u, edge, e, floor, eps, sign, top):
-    load(m, x, u, edge, e)
-    for j in range(m.shape[0]):
-        m[j] = message(m[j], floor, eps)
-        top[j] = larger(sign[j] * m[j], top[j])
-
-
-@overload(load_dominant)
-def _load_dominant(m, x, u, edge, e, floor, eps, sign, top):
+@overload(source_row, inline="always")
+def _source_row(x, u, edge, e, room):
     if len(edge) != _AFFINE:
-        return lambda m, x, u, edge, e, floor, eps, sign, top: _load_then_dominant(
-            m, x, u, edge, e, floor, eps, sign, top
-        )
+        return lambda x, u, edge, e, room: row_of(x, u)
 
-    def affine(m, x, u, edge, e, floor, eps, sign, top):
-        features, weight, bias = edge
-        if features.shape[1] == 8:
-            a, b, c, d = features[e, 0], features[e, 1], features[e, 2], features[e, 3]
-            p, q, r, t = features[e, 4], features[e, 5], features[e, 6], features[e, 7]
-            for j in range(m.shape[0]):
-                s = fma(a, weight[0, j], x[u, j] + bias[j])
-                s = fma(b, weight[1, j], s)
-                s = fma(c, weight[2, j], s)
-                s = fma(d, weight[3, j], s)
-                s = fma(p, weight[4, j], s)
-                s = fma(q, weight[5, j], s)
-                s = fma(r, weight[6, j], s)
-                s = message(fma(t, weight[7, j], s), floor, eps)
-                m[j] = s
-                z = sign[j] * s
-                top[j] = larger(z, top[j])
-        else:
-            _load_then_dominant(m, x, u, edge, e, floor, eps, sign, top)
+    def affine(x, u, edge, e, room):
+        more = edge[0].shape[1] > AT_ONCE
+        if more:
+            _add_more(row_of(x, u), edge[0], edge[1], e, room)
+        return either(more, room, row_of(x, u))
 
     return affine
 
 
-def is_elementwise(edge):
-    """Whether the edge term, given its type, can be had one channel at a time: ``edge_value`` then is ``load``'s h."""
-    return len(edge) != _AFFINE
+@njit(**OPTIONS)
+def _add_more(row, features, weight, e, room):
+    for j in range(room.shape[0]):
+        room[j] = row[j]
+    for k in range(AT_ONCE, features.shape[1]):
+        a = features[e, k]
+        for j in range(room.shape[0]):
+            room[j] = fma(a, weight[k, j], room[j])
 
 
-def edge_row(edge, e):
-    """The row of the table that edge ``e`` takes."""
+def edge_part(edge, e):
+    """What all channels of the edge term of edge ``e`` share: its row of the table, or its first features."""
     raise NotImplementedError
 
 
-@overload(edge_row, inline="always")
-def _edge_row(edge, e):
+@overload(edge_part, inline="always")
+def _edge_part(edge, e):
     if len(edge) == _TABLE:
         return lambda edge, e: edge[0][e]
+    if len(edge) == _AFFINE:
+        return lambda edge, e: first_numbers(edge[0], np.intp(e))
     return lambda edge, e: 0
 
 
-def edge_value(x, u, edge, row, j):
-    """h_u + h_e in channel ``j``."""
+def edge_value(row, edge, part, j):
+    """h_u + h_e in channel ``j``; bit for bit the same in every kernel."""
     raise NotImplementedError
 
 
 @overload(edge_value, inline="always")
-def _edge_value(x, u, edge, row, j):
+def _edge_value(row, edge, part, j):
     if len(edge) == _TABLE:
-        return lambda x, u, edge, row, j: x[u, j] + edge[1][row, j]
-    return lambda x, u, edge, row, j: x[u, j]
+        return lambda row, edge, part, j: row[j] + edge[1][part, j]
+    if len(edge) == _AFFINE:
+        return lambda row, edge, part, j: add_products(row, edge[1], edge[2], part, j)
+    return lambda row, edge, part, j: row[j]
 
 
 @njit(inline="always")
-def load_again(position, last, m, x, u, edge, e, floor, eps):
+def load_dominant(m, x, u, edge, e, floor, eps, sign, top, room):
+    """The messages of an edge into ``m``, and the larger of sign m and ``top`` into ``top``."""
+    part = edge_part(edge, e)
+    row = source_row(x, u, edge, e, room)
+    for j in range(m.shape[0]):
+        value = message(edge_value(row, edge, part, j), floor, eps)
+        m[j] = value
+        top[j] = larger(sign[j] * value, top[j])
+
+
+@njit(inline="always")
+def load_again(position, last, m, x, u, edge, e, floor, eps, room):
     """Make the messages that did not fit the kept rows a second time."""
     if position >= last:
-        load(m, x, u, edge, e)
+        part = edge_part(edge, e)
+        row = source_row(x, u, edge, e, room)
         for j in range(m.shape[0]):
-            m[j] = message(m[j], floor, eps)
+            m[j] = message(edge_value(row, edge, part, j), floor, eps)
 
 
 def add_edge_gradients(dh, count, edge, place, k, table_sums, sums):

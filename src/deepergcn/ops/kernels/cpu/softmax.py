@@ -10,21 +10,20 @@ in-edges in a small graph, as most atoms are, takes one pass with all its messag
 
 import numpy as np
 from numba import njit, prange
-from numba.extending import overload
 
-from deepergcn.ops.kernels.cpu.intrinsics import prefetch_row, working_row, working_rows
-from deepergcn.ops.kernels.cpu.jit import OPTIONS, body, kernel
+from deepergcn.ops.kernels.cpu.intrinsics import bare, prefetch_row, working_row, working_rows
+from deepergcn.ops.kernels.cpu.jit import body, kernel
 from deepergcn.ops.kernels.cpu.maths import weight
 from deepergcn.ops.kernels.cpu.rows import (
     chunk_begin,
-    edge_row,
+    edge_part,
     edge_value,
-    is_elementwise,
     load_again,
     load_dominant,
     lookahead,
     message,
     prefetch_edge,
+    source_row,
 )
 
 
@@ -33,61 +32,48 @@ def _dominant(a, b, sign):
     return a if sign * a >= sign * b else b
 
 
-def _few(begin, end, source, place, x, edge, floor, eps, sign, beta, A, D, top, S):
-    """The result, its distance from the dominant message, that message and S of a vertex with one to three in-edges;
-    False where it has not done it.
-    """
-    raise NotImplementedError
-
-
-@overload(_few, jit_options=OPTIONS, inline="always")
-def _few_of(begin, end, source, place, x, edge, floor, eps, sign, beta, A, D, top, S):
-    if not is_elementwise(edge):
-        return lambda begin, end, source, place, x, edge, floor, eps, sign, beta, A, D, top, S: False
-
-    def few(begin, end, source, place, x, edge, floor, eps, sign, beta, A, D, top, S):
-        degree = end - begin
-        if degree < 1 or degree > 3:
-            return False
-        one = x.dtype.type(1)
-        u, e = source[begin], edge_row(edge, place[begin])
-        v, f = source[min(begin + 1, end - 1)], edge_row(edge, place[min(begin + 1, end - 1)])
-        w, g = source[end - 1], edge_row(edge, place[end - 1])
-        if degree == 1:
-            for j in range(x.shape[1]):
-                a = message(edge_value(x, u, edge, e, j), floor, eps)
-                top[j] = a
-                D[j] = a - a  # NaN for a message that is not finite, as among others
-                A[j] = a + D[j]
-                S[j] = one
-        elif degree == 2:
-            for j in range(x.shape[1]):
-                a = message(edge_value(x, u, edge, e, j), floor, eps)
-                b = message(edge_value(x, v, edge, f, j), floor, eps)
-                first = sign[j] * a >= sign[j] * b
-                most = a if first else b
-                least = b if first else a
-                share = weight(beta[j] * (least - most))
-                top[j] = most
-                S[j] = one + share + (most - most)  # NaN where the dominant message is not finite
-                A[j] = (most + share * least) / S[j]
-                D[j] = share * (least - most) / S[j]
-        else:
-            for j in range(x.shape[1]):
-                a = message(edge_value(x, u, edge, e, j), floor, eps)
-                b = message(edge_value(x, v, edge, f, j), floor, eps)
-                c = message(edge_value(x, w, edge, g, j), floor, eps)
-                most = _dominant(_dominant(a, b, sign[j]), c, sign[j])
-                first = weight(beta[j] * (a - most))
-                second = weight(beta[j] * (b - most))
-                third = weight(beta[j] * (c - most))
-                top[j] = most
-                S[j] = first + second + third
-                A[j] = (first * a + second * b + third * c) / (first + second + third)
-                D[j] = (first * (a - most) + second * (b - most) + third * (c - most)) / (first + second + third)
-        return True
-
-    return few
+@njit(inline="always")
+def _few(begin, end, source, place, x, edge, floor, eps, sign, beta, A, D, top, S, rooms):
+    """The result, its distance from the dominant message, that message and S of a vertex with one to three in-edges."""
+    degree = end - begin
+    one = x.dtype.type(1)
+    e, f, g = place[begin], place[min(begin + 1, end - 1)], place[end - 1]
+    u = source_row(x, source[begin], edge, e, rooms[0])
+    v = source_row(x, source[min(begin + 1, end - 1)], edge, f, rooms[1])
+    w = source_row(x, source[end - 1], edge, g, rooms[2])
+    p, q, r = edge_part(edge, e), edge_part(edge, f), edge_part(edge, g)
+    if degree == 1:
+        for j in range(x.shape[1]):
+            a = message(edge_value(u, edge, p, j), floor, eps)
+            top[j] = a
+            D[j] = a - a  # NaN for a message that is not finite, as among others
+            A[j] = a + D[j]
+            S[j] = one
+    elif degree == 2:
+        for j in range(x.shape[1]):
+            a = message(edge_value(u, edge, p, j), floor, eps)
+            b = message(edge_value(v, edge, q, j), floor, eps)
+            first = sign[j] * a >= sign[j] * b
+            most = a if first else b
+            least = b if first else a
+            share = weight(beta[j] * (least - most))
+            top[j] = most
+            S[j] = one + share + (most - most)  # NaN where the dominant message is not finite
+            A[j] = (most + share * least) / S[j]
+            D[j] = share * (least - most) / S[j]
+    else:
+        for j in range(x.shape[1]):
+            a = message(edge_value(u, edge, p, j), floor, eps)
+            b = message(edge_value(v, edge, q, j), floor, eps)
+            c = message(edge_value(w, edge, r, j), floor, eps)
+            most = _dominant(_dominant(a, b, sign[j]), c, sign[j])
+            first = weight(beta[j] * (a - most))
+            second = weight(beta[j] * (b - most))
+            third = weight(beta[j] * (c - most))
+            top[j] = most
+            S[j] = first + second + third
+            A[j] = (first * a + second * b + third * c) / (first + second + third)
+            D[j] = (first * (a - most) + second * (b - most) + third * (c - most)) / (first + second + third)
 
 
 @body
@@ -100,18 +86,22 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, be
         out, dominant, offset, total: [targets, channels]; ``total`` is S, ``dominant`` the largest m (smallest for
             beta < 0).
     """
+    x, edge = bare(x), bare(edge)
+    source, place, sign, beta = bare(source), bare(place), bare(sign), bare(beta)
     channels = x.shape[1]
     edges = source.shape[0]
     ahead = lookahead(x, edges)
     kept = working_rows(x, channels)
     last = kept.shape[0] - 1
+    room = working_row(x, channels)
     top = working_row(x, channels)
     S = working_row(x, channels)
     A = working_row(x, channels)
     D = working_row(x, channels)
     for v in range(chunk_begin(rowptr, chunk, chunks), chunk_begin(rowptr, chunk + 1, chunks)):
         begin, end = rowptr[v], rowptr[v + 1]
-        if ahead == edges and _few(begin, end, source, place, x, edge, floor, eps, sign, beta, A, D, top, S):
+        if ahead == edges and 0 < end - begin <= 3:
+            _few(begin, end, source, place, x, edge, floor, eps, sign, beta, A, D, top, S, kept)
             for j in range(channels):
                 out[v, j] = A[j]
                 offset[v, j] = D[j]
@@ -128,12 +118,12 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, be
             if k + ahead < edges:
                 prefetch_row(x, source[k + ahead])
                 prefetch_edge(edge, place[k + ahead])
-            load_dominant(m, x, source[k], edge, place[k], floor, eps, sign, top)
+            load_dominant(m, x, source[k], edge, place[k], floor, eps, sign, top, room)
         for j in range(channels):
             top[j] = sign[j] * top[j]
         for k in range(begin, end):
             m = kept[min(k - begin, last)]
-            load_again(k - begin, last, m, x, source[k], edge, place[k], floor, eps)
+            load_again(k - begin, last, m, x, source[k], edge, place[k], floor, eps, room)
             for j in range(channels):
                 away = m[j] - top[j]
                 w = weight(beta[j] * away)

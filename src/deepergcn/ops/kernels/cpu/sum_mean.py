@@ -3,18 +3,28 @@
 import numpy as np
 from numba import prange
 
-from deepergcn.ops.kernels.cpu.intrinsics import prefetch_row, working_row
+from deepergcn.ops.kernels.cpu.intrinsics import bare, prefetch_row, working_row
 from deepergcn.ops.kernels.cpu.jit import body, kernel
-from deepergcn.ops.kernels.cpu.rows import chunk_begin, load, lookahead, message, prefetch_edge
+from deepergcn.ops.kernels.cpu.rows import (
+    chunk_begin,
+    edge_part,
+    edge_value,
+    lookahead,
+    message,
+    prefetch_edge,
+    source_row,
+)
 
 
 @body
 def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, out):
     """out = sum m for every target."""
+    x, edge = bare(x), bare(edge)
+    source, place = bare(source), bare(place)
     channels = x.shape[1]
     edges = source.shape[0]
     ahead = lookahead(x, edges)
-    h = working_row(x, channels)
+    room = working_row(x, channels)
     acc = working_row(x, channels)
     for v in range(chunk_begin(rowptr, chunk, chunks), chunk_begin(rowptr, chunk + 1, chunks)):
         for j in range(channels):
@@ -23,9 +33,10 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, out):
             if k + ahead < edges:
                 prefetch_row(x, source[k + ahead])
                 prefetch_edge(edge, place[k + ahead])
-            load(h, x, source[k], edge, place[k])
+            part = edge_part(edge, place[k])
+            row = source_row(x, source[k], edge, place[k], room)
             for j in range(channels):
-                acc[j] += message(h[j], floor, eps)
+                acc[j] += message(edge_value(row, edge, part, j), floor, eps)
         for j in range(channels):
             out[v, j] = acc[j]
 
