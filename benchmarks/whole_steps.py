@@ -22,6 +22,7 @@ from benchmarks.graphs import arxiv, proteins_partition
 from benchmarks.measure import CPU, Comparison, Step, extra_memory, report
 from benchmarks.peers import pyg_arxiv, pyg_proteins
 from deepergcn import ops
+from deepergcn.data.batching.vertex_order import vertex_order
 from deepergcn.nn import DyResGEN, ResGEN, SpeciesNodeEncoder
 
 DEPTHS = {"proteins": 112, "arxiv": 28}
@@ -46,7 +47,11 @@ def arxiv_step(contestant: str, layers: int, device: torch.device = CPU) -> Step
         mlp_layers=1,
         checkpoint=True,
     )
-    return _step(device, model, (x, ops.Adjacency.from_edge_index(edge_index, nodes)), labels, F.cross_entropy)
+    node = vertex_order(ops.Adjacency.from_edge_index(edge_index, nodes))  # as a batch of the whole graph has it
+    place = torch.empty_like(node)
+    place[node] = torch.arange(nodes)
+    adjacency = ops.Adjacency.from_edge_index(place[edge_index], nodes)
+    return _step(device, model, (x[node], adjacency), labels[node], F.cross_entropy)
 
 
 def proteins_step(contestant: str, layers: int, device: torch.device = CPU) -> Step:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepergcn.data import ClusterPartitions, Dataset, OutputMean, RandomPartitions, WholeGraph
+from deepergcn.data.batching import vertex_order
 from deepergcn.data.batching.subgraphs import induced
 from deepergcn.errors import InputError
 from deepergcn.nn import DeeperGCN
@@ -155,6 +156,28 @@ def test_whole_graph_is_one_batch_with_the_datasets_adjacency() -> None:
     assert torch.equal(batch.edge_index, dataset.graph(0).edge_index)
     assert_same_structure(batch.adjacency, Adjacency.from_edge_index(batch.edge_index, 10))
     assert torch.equal(batch.item, torch.arange(10))
+
+
+def test_neighbours_lie_beside_each_other_in_the_vertex_order() -> None:
+    named = torch.tensor([5, 2, 0, 4, 1, 3])  # a path 5-2-0-4 and a pair 1-3, with edges in either direction
+    edge_index = torch.stack([named[[0, 2, 2, 4]], named[[1, 1, 3, 5]]])
+    order = vertex_order.vertex_order(Adjacency.from_edge_index(edge_index, 6))
+    assert order.tolist() == [1, 3, 4, 0, 2, 5]
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_large_graph_is_reordered_and_its_results_are_not(monkeypatch: pytest.MonkeyPatch, symmetric: bool) -> None:
+    given = WholeGraph(network(30, 90, symmetric=symmetric)).batch
+    monkeypatch.setattr(vertex_order, "LARGE", 30)
+    batch = WholeGraph(network(30, 90, symmetric=symmetric)).batch
+    assert batch.item.tolist() != list(range(30))
+    assert sorted(batch.item.tolist()) == list(range(30))
+    assert torch.equal(batch.item[batch.edge_index], given.edge_index)
+    assert_same_structure(batch.adjacency, Adjacency.from_edge_index(batch.edge_index, 30))
+    for name in ("x", "y", "train_mask", "valid_mask", "test_mask"):
+        assert torch.equal(batch[name], given[name][batch.item])
+    model = DeeperGCN(1, 3, hidden_channels=8, num_layers=3, edge_encoder=2, norm="layer").eval()
+    torch.testing.assert_close(model(batch), model(given)[batch.item])
 
 
 def test_network_runs_on_parts() -> None:

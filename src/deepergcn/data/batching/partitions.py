@@ -7,12 +7,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from deepergcn.data.batching import vertex_order
 from deepergcn.data.batching.batch import GraphBatch, build_batch
 from deepergcn.data.batching.metis import metis
 from deepergcn.data.batching.source import BatchSource, OneBatch
 from deepergcn.data.batching.subgraphs import induced
 from deepergcn.data.dataset import Dataset
 from deepergcn.errors import InputError
+from deepergcn.ops import Adjacency
 
 
 class Partitions(BatchSource):
@@ -111,21 +113,32 @@ _WHOLE: WeakKeyDictionary[Dataset, GraphBatch] = WeakKeyDictionary()
 
 
 class WholeGraph(OneBatch):
-    """The whole graph in one batch, the same in every epoch and for every source of the same dataset."""
+    """The whole graph in one batch, the same in every epoch and for every source of the same dataset.
+
+    The nodes of a large graph stand in their ``vertex_order``; as in every batch, ``item`` says which each is.
+    """
 
     def __init__(self, dataset: Dataset) -> None:
         _check(dataset)
         if dataset not in _WHOLE:
-            graph = dataset.graph(0)
-            _WHOLE[dataset] = build_batch(
-                dataset,
-                graph.edge_index,
-                graph.edge_attr,
-                x=graph.x,
-                node=torch.arange(dataset.num_nodes),
-                adjacency=dataset.adjacency(),
-            )
+            _WHOLE[dataset] = _reordered(dataset) if dataset.num_nodes >= vertex_order.LARGE else _as_given(dataset)
         super().__init__(dataset, _WHOLE[dataset])
+
+
+def _as_given(dataset: Dataset) -> GraphBatch:
+    graph = dataset.graph(0)
+    node = torch.arange(dataset.num_nodes)
+    return build_batch(dataset, graph.edge_index, graph.edge_attr, x=graph.x, node=node, adjacency=dataset.adjacency())
+
+
+def _reordered(dataset: Dataset) -> GraphBatch:
+    """The edges keep their order, so that every vertex adds up its messages in the same one."""
+    graph = dataset.graph(0)
+    node = vertex_order.vertex_order(Adjacency.from_edge_index(dataset.edge_index, dataset.num_nodes))
+    place = torch.empty_like(node)
+    place[node] = torch.arange(dataset.num_nodes)
+    x = None if graph.x is None else graph.x[node]
+    return build_batch(dataset, place[graph.edge_index], graph.edge_attr, x=x, node=node)
 
 
 def _check(dataset: Dataset) -> None:

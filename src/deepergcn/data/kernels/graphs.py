@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from deepergcn.data.kernels.jit import compiled
@@ -149,3 +150,34 @@ def order_pairs(edge_index: Array, rowptr: Array, source: Array, edge: Array, ed
             edge_t[at_v], edge_t[at_u] = 2 * i, 2 * i + 1
         else:
             edge_t[at_v], edge_t[at_u] = 2 * i + 1, 2 * i
+
+
+@compiled
+def breadth_first(
+    rowptr: Array, neighbour: Array, rowptr_t: Array, neighbour_t: Array, starts: Array, order: Array
+) -> None:
+    """Write the nodes in the order in which a search from each of the ``starts`` in turn meets them."""
+    met = np.zeros(len(starts), dtype=np.bool_)
+    count = 0
+    head = 0
+    for start in starts:
+        if met[start]:
+            continue
+        met[start] = True
+        order[count] = start
+        count += 1
+        while head < count:
+            u = order[head]
+            head += 1
+            for k in range(rowptr[u], rowptr[u + 1]):
+                v = neighbour[k]
+                if not met[v]:
+                    met[v] = True
+                    order[count] = v
+                    count += 1
+            for k in range(rowptr_t[u], rowptr_t[u + 1]):
+                v = neighbour_t[k]
+                if not met[v]:
+                    met[v] = True
+                    order[count] = v
+                    count += 1
