@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from random import Random
 
@@ -10,6 +11,7 @@ import typer
 from typer.core import TyperGroup, TyperOption
 
 from deepergcn.cli.main import app
+from deepergcn.cli.own_data_options import OwnDataOptions
 from tests.fuzz.case import Case, argument
 from tests.fuzz.corpus import Corpus, small
 from tests.fuzz.mutate import CELLS, YAML_VALUES
@@ -41,7 +43,7 @@ def flags(random: Random, corpus: Corpus, folder: Path, kind: str) -> Case:
         "rocauc,r2",
     )
     for flag in random.sample(FLAGS, random.choice((1, 1, 2))):
-        given += [f"--{flag}", argument(random.choice(values))]
+        given += [flag, argument(random.choice(values))]
     fast = ["--epochs", "1", *small(typed=typed), "--out", "run"]
     return Case(kind, folder, "program", ["train", *fast, *given])
 
@@ -97,14 +99,6 @@ def paths(random: Random, corpus: Corpus, folder: Path, kind: str) -> Case:
     return Case(kind, folder, "program", [word for word in arguments if "\0" not in word])
 
 
-FLAGS = (
-    *("smiles-column", "id-column", "source-column", "target-column", "features", "edge-features", "drop", "numeric"),
-    *("categorical", "task", "metric", "positive", "missing", "split", "split-fractions", "split-seed", "delimiter"),
-    *("fragments", "seed", "runs"),
-)
-"""Flags of ``train`` that take a value, for own files."""
-
-
 def commands(random: Random, corpus: Corpus, folder: Path, kind: str) -> Case:
     """A sound call of a command, with hostile values for some of its options."""
     run, inputs = random.choice(list(corpus.runs().items()))
@@ -145,3 +139,8 @@ def _options() -> Iterator[tuple[str, list[tuple[str, bool]]]]:
 _LEFT_OUT = ("--ray", "--help")  # a cluster is waited for
 OPTIONS = dict(_options())
 """Every command with its options, and whether each takes a value."""
+
+_NAMED = ("molecules", "nodes", "edges", "links", "graphs", "target", "label")  # the files, and what is learned
+_OWN = [f"--{field.name.replace('_', '-')}" for field in fields(OwnDataOptions) if field.name not in _NAMED]
+FLAGS = ["--seed", "--runs", *(flag for flag, takes_value in OPTIONS["train"] if takes_value and flag in _OWN)]
+"""Flags of ``train`` that take a value, for own files."""

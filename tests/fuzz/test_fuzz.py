@@ -3,7 +3,7 @@
 import pytest
 
 from tests.fuzz.__main__ import attack
-from tests.fuzz.calls import OPTIONS
+from tests.fuzz.calls import FLAGS, OPTIONS
 from tests.fuzz.runs import KEYS
 
 
@@ -23,3 +23,4 @@ def test_every_option_of_every_command_is_attacked() -> None:
     assert {"train", "predict", "explain", "tune", "convert", "datasets"} <= set(OPTIONS)
     assert ("--unseen", True) in OPTIONS["predict"]
     assert ("--tensorboard", False) in OPTIONS["train"]
+    assert {"--positive", "--split-fractions", "--descriptors", "--runs"} <= set(FLAGS)
