@@ -87,7 +87,7 @@ def test_seeds_are_resumed_where_they_stopped_and_nothing_is_written_beside_them
         "summary.json",
     }
     for arguments, message in (
-        (["--out", "whole"], "whole: holds the runs of several seeds; expected one of them, or another --out"),
+        (["--out", "whole"], "whole: holds the runs of several seeds or folds; expected one of them, or another --out"),
         (["--out", "whole", "--runs", "3"], "whole: holds the runs of several seeds; continue with --resume, or name"),
     ):
         answer = deepergcn("train", *arguments)

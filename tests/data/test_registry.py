@@ -43,7 +43,7 @@ def test_folder_that_is_no_dataset(tmp_path: Path) -> None:
 def test_known_dataset_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="`deepergcn datasets get ogbg-molhiv` downloads it"):
         load_dataset("ogbg-molhiv", tmp_path)
-    with pytest.raises(InputError, match="ogbg-molhiv: has no option 'symmetric'; its options: none"):
+    with pytest.raises(InputError, match="ogbg-molhiv: has no option 'symmetric'; its options: descriptors"):
         load_dataset("ogbg-molhiv", tmp_path, symmetric=True)
 
 

@@ -26,7 +26,7 @@ def test_a_model_file_reads_no_data_that_its_user_has_not_named(run: Path, tmp_p
     (tmp_path / "downloaded").mkdir()
     shutil.copy(run / "model.safetensors", tmp_path / "downloaded")
     for model in (tmp_path / "downloaded", tmp_path / "downloaded" / "model.safetensors"):
-        with pytest.raises(InputError, match=r"classes\.csv: is read only for a run directory"):
+        with pytest.raises(InputError, match=r"classes\.csv: is not read for a model file alone"):
             find_outcomes(model)
 
 
@@ -34,5 +34,5 @@ def test_a_model_of_other_data_in_a_run_directory_reads_none(run: Path, tmp_path
     opened = Run.open(run)
     other = opened.recipe.data.model_copy(update={"source": str(tmp_path / "mine.csv")})
     Run.create(run, opened.recipe.model_copy(update={"data": other}), opened.info)
-    with pytest.raises(InputError, match=r"classes\.csv: is read only for a run directory"):
+    with pytest.raises(InputError, match=r"classes\.csv: is not read for a model file alone"):
         find_outcomes(run)

@@ -303,7 +303,7 @@ X = torch.ones(2, 3)
     [
         ((torch.ones(2, 3, dtype=torch.int64), TWO), {}, "x: expected a floating-point tensor"),
         ((torch.ones(3), TWO), {}, "x: expected a floating-point tensor"),
-        ((torch.ones(5, 3), TWO), {}, "x: expected 2 rows, one a source of the graph, got 5"),
+        ((torch.ones(5, 3), TWO), {}, "x: expected 2 rows, one per source of the graph, got 5"),
         ((X, TWO, torch.ones(2, 4)), {}, r"edge features: expected a floating-point tensor \[2, 3\]"),
         ((X, TWO, Affine(torch.ones(2, 4), torch.ones(3, 5))), {}, "edge features"),
         ((X, TWO, Table(torch.zeros(2), torch.ones(4, 3))), {}, "edge codes: expected integers"),

@@ -98,7 +98,7 @@ def backward(
         passes.slopes(g, x, norm, mask, level, tilt, dx)
     else:
         totals = passes.both(g, x, norm, mask, dx)
-    dbias, dweight = totals.to(number)
+    dbias, dweight = (total.to(number, copy=True) for total in totals)  # an operator's results share no memory
     return dx, dweight, dbias
 
 
