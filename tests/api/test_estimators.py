@@ -76,7 +76,8 @@ def test_a_search_over_a_pipeline() -> None:
 
 def test_numbers_of_molecules(tmp_path: Path) -> None:
     y = np.stack((np.arange(ROWS), -np.arange(ROWS)), axis=1)
-    model = MoleculeRegressor(**SMALL, out=tmp_path / "run").fit(SMILES, y)
+    model = MoleculeRegressor(**SMALL, descriptors="maccs", blend="none", out=tmp_path / "run").fit(SMILES, y)
+    assert model.model_.info.inputs.fingerprints or model.model_.info.inputs.descriptors
     assert model.predict(SMILES[:3]).shape == (3, 2)
     assert (tmp_path / "run" / "summary.json").is_file()
     alone = MoleculeRegressor(**SMALL, validation_fraction=0.5).fit(SMILES, y[:, 0])

@@ -1,5 +1,6 @@
 """Estimators of scikit-learn's kind whose samples are molecules."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from deepergcn.api.estimator import ClassifierPart, NetworkEstimator, RegressorPart, same_length
 from deepergcn.data.memory.frames import is_frame
 from deepergcn.data.molecules.fragments import Fragments
+from deepergcn.data.task import Kind
 from deepergcn.errors import InputError, quote
 from deepergcn.inference.predictions import Predictions
 
@@ -16,6 +18,8 @@ class MoleculeEstimator(NetworkEstimator):
 
     Args:
         fragments: ``"largest"`` keeps the largest fragment of each molecule alone.
+        descriptors: Numbers beside the graph of each molecule, as :func:`deepergcn.train` takes them.
+        blend: ``"forest"`` averages a random forest on these descriptors with the network; or ``"none"``.
         strict: Whether a molecule that cannot be read is an error. Otherwise ``fit`` leaves it out, as ``report_``
             says, and its prediction is None or NaN.
         parameters: Those of :class:`NetworkEstimator`.
@@ -25,6 +29,8 @@ class MoleculeEstimator(NetworkEstimator):
         self,
         *,
         fragments: Fragments = "all",
+        descriptors: str | Sequence[str] | None = None,
+        blend: str | None = None,
         strict: bool = True,
         recipe: Any = None,
         num_layers: int | None = None,
@@ -56,7 +62,13 @@ class MoleculeEstimator(NetworkEstimator):
             verbose=verbose,
         )
         self.fragments = fragments
+        self.descriptors = descriptors
+        self.blend = blend
         self.strict = strict
+
+    def _train_molecules(self, task: Kind, samples: list[Any], labels: Any) -> None:
+        options = {name: getattr(self, name) for name in ("fragments", "descriptors", "blend", "strict")}
+        self._train(task, molecules=samples, target=labels, **options)
 
     def _predictions(self, X: Any) -> Predictions:
         found = self.model_.predict(_molecules(X))
@@ -93,7 +105,7 @@ class MoleculeClassifier(ClassifierPart, MoleculeEstimator):
         samples = _molecules(X)
         same_length(samples, y)
         task, names = self._encoded(y)
-        self._train(task, molecules=samples, target=names, fragments=self.fragments, strict=self.strict)
+        self._train_molecules(task, samples, names)
         return self
 
 
@@ -114,8 +126,7 @@ class MoleculeRegressor(RegressorPart, MoleculeEstimator):
         """Train on molecules, as for :class:`MoleculeClassifier`, and their numbers [samples] or [samples, targets]."""
         samples = _molecules(X)
         same_length(samples, y)
-        numbers = self._numbers_of(y)
-        self._train("regression", molecules=samples, target=numbers, fragments=self.fragments, strict=self.strict)
+        self._train_molecules("regression", samples, self._numbers_of(y))
         return self
 
 
