@@ -220,3 +220,13 @@ def test_a_walk_on_a_triangle_returns_as_it_must_and_keeps_the_features() -> Non
     assert changed.x.tolist() == [[1, 1, 0, 0, 1]] * 3 + [[1, 1, 0, 0, 0]]
     with pytest.raises(InputError, match=r"random-walk: steps is 0; expected an integer from 1 to 1000"):
         apply_transforms(ring, [{"name": "random-walk", "steps": 0}])
+
+
+def test_rows_are_divided_by_their_sum_and_empty_ones_stay() -> None:
+    words = with_evidence(x=torch.tensor([[1.0, 3.0], [0.0, 0.0], [0.5, 0.0], [2.0, 2.0]]))
+    changed = apply_transforms(words, ["row-normalize"])
+    assert changed.x is not None
+    assert changed.x.tolist() == [[0.25, 0.75], [0.0, 0.0], [1.0, 0.0], [0.5, 0.5]]
+    for wrong in (with_evidence(), with_evidence(x=torch.tensor([[-1.0]] * 4)), two_molecules()):
+        with pytest.raises(InputError, match=r"row-normalize: .* has no node features that are numbers of at least 0"):
+            apply_transforms(wrong, ["row-normalize"])

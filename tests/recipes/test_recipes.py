@@ -78,6 +78,7 @@ def test_the_recipes_are_those_of_the_paper_and_more() -> None:
         "ogbn-proteins-rev",
         "synthetic-proteins",
         "minesweeper",
+        "planetoid",
         *OWN,
         *LATER,
         LINKS,

@@ -190,12 +190,21 @@ def learned_encoding(dataset: Dataset) -> Dataset:
     return dataset.replace(x=x, x_categories=sizes)
 
 
+def row_normalize(dataset: Dataset) -> Dataset:
+    """Divide the features of every node by their sum, as usual for bags of words; features that are all 0 stay so."""
+    if dataset.x is None or dataset.x_categories is not None or bool((dataset.x < 0).any()):
+        raise InputError(f"row-normalize: {dataset.name} has no node features that are numbers of at least 0")
+    total = dataset.x.sum(1, keepdim=True)
+    return dataset.replace(x=dataset.x / torch.where(total > 0, total, 1.0))
+
+
 TRANSFORMS: dict[str, Callable[..., Dataset]] = {
     "degree-encoding": degree_encoding,
     "learned-encoding": learned_encoding,
     "node-features-from-edges": node_features_from_edges,
     "one-hot-species": one_hot_species,
     "random-walk": random_walk,
+    "row-normalize": row_normalize,
     "self-loops": self_loops,
     "undirected": undirected,
 }
