@@ -38,7 +38,7 @@ def exp_pair(t):
         near = tl.where(tl.abs(t) < 0.35, t, 0.0)
         series = near * 0.0 + 1.0
         for k in tl.static_range(16, 1, -1):
-            series = tl.fma(series * near, 1.0 / k, 1.0)
+            series = series * near * (1.0 / k) + 1.0  # tl.fma would round the number to float32
         less_one = tl.where(tl.abs(t) < 0.35, series * near, power - 1.0)
     else:
         bounded = tl.where(t < -87.3, -87.3, t)
@@ -83,7 +83,7 @@ def excess(t):
     series = near * 0.0 + 1.0
     if t.dtype == tl.float64:
         for k in tl.static_range(17, 0, -1):
-            series = tl.fma(series * near, (k + 1.0) / (k * (k + 2.0)), 1.0)
+            series = series * near * ((k + 1.0) / (k * (k + 2.0))) + 1.0
     else:
         for k in tl.static_range(8, 0, -1):
             series = tl.fma(series * near, (k + 1.0) / (k * (k + 2.0)), 1.0)
