@@ -54,6 +54,13 @@ def test_every_cell_becomes_a_run_directory_and_is_kept_and_reused(tmp_path: Pat
     assert [cell.seed for cell in other.unfinished()] == [1, 1]
 
 
+def test_seeds_are_added_to_those_of_an_earlier_call(tmp_path: Path) -> None:
+    reproduce(small_plan(tmp_path, layers=[1], columns=["plain"]))
+    plan = small_plan(tmp_path, layers=[1], columns=["plain"], seeds=2, first_seed=1)
+    assert [cell.name for cell in plan.unfinished()] == ["plain/layers-1/seed-1", "plain/layers-1/seed-2"]
+    assert [run.seed for run in plan.table.runs] == [0, 1, 2]
+
+
 def test_a_cell_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
     plan = small_plan(tmp_path, layers=[1])
     write_text(plan.cells[0].folder / "run.json", "{}")

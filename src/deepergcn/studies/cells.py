@@ -85,6 +85,7 @@ class Grid:
         rows: names of rows, where they are tasks.
         columns: names of columns.
         seeds: the number of seeds.
+        first_seed: the first of them.
         epochs: the number of epochs instead of the recipe's.
         settings: changes to every cell, as ``key=value``.
     """
@@ -93,6 +94,7 @@ class Grid:
     rows: Sequence[str] | None = None
     columns: Sequence[str] | None = None
     seeds: int | None = None
+    first_seed: int = 0
     epochs: int | None = None
     settings: tuple[str, ...] = ()
 
@@ -126,7 +128,7 @@ def plan_cells(study: StudyDefinition, grid: Grid, sources: dict[str, Source], o
     """
     epochs = () if grid.epochs is None else (f"training.epochs={grid.epochs}",)
     cells = []
-    for seed in range(grid.seeds or study.seeds):
+    for seed in range(grid.first_seed, grid.first_seed + (grid.seeds or study.seeds)):
         for row in chosen_rows(study, grid):
             for column in chosen_columns(study, grid):
                 found = study.settings(row, column)

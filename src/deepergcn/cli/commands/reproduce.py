@@ -36,7 +36,8 @@ def reproduce(
     epochs: Annotated[
         int | None, typer.Option("--epochs", help="Number of epochs, instead of the recipe's.", min=1)
     ] = None,
-    seeds: Annotated[int | None, typer.Option("--seeds", help="Number of seeds, from 0.", min=1)] = None,
+    seeds: Annotated[int | None, typer.Option("--seeds", help="Number of seeds.", min=1)] = None,
+    first_seed: Annotated[int, typer.Option("--first-seed", help="First of the seeds.", min=0)] = 0,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of every cell.")
     ] = None,
@@ -71,6 +72,7 @@ def reproduce(
         rows=None if rows is None else rows.split(","),
         columns=None if columns is None else columns.split(","),
         seeds=seeds,
+        first_seed=first_seed,
         epochs=epochs,
         settings=tuple(settings or ()),
     )
