@@ -59,22 +59,27 @@ def _filled(folder: Path, files: dict[Path, str], place: re.Match[str]) -> str:
     name = place["study"]
     study, results = load_study(name), _longest(read_results(HERE / f"{name}.csv"))
     parts = []
-    for dataset, epochs in dict.fromkeys((result.dataset, result.epochs) for result in results):
-        chosen = [result for result in results if (result.dataset, result.epochs) == (dataset, epochs)]
+    for told in dict.fromkeys(map(_told, results)):
+        chosen = [result for result in results if _told(result) == told]
         table = _table(study, chosen)
-        parts.append(f"{dataset}, {epochs} epochs:\n\n{markdown(table, 'layers' if study.layers else 'task')}")
-        if place["pictures"]:
-            parts += _pictures(study, table, f"{name}-{dataset}-{epochs}", folder, files)
+        parts.append(f"{told}:\n\n{markdown(table, 'layers' if study.layers else 'task')}")
+        if place["pictures"] and not chosen[0].settings:
+            parts += _pictures(study, table, f"{name}-{chosen[0].dataset}-{chosen[0].epochs}", folder, files)
     return "\n".join([place[1], *parts, place[4]])
+
+
+def _told(result: Result) -> str:
+    """What the cells of a table share."""
+    settings = f", with {result.settings}" if result.settings else ""
+    return f"{result.dataset}, {result.epochs} epochs{settings}"
 
 
 def _longest(results: list[Result]) -> list[Result]:
     """Every cell and seed with its largest number of epochs, the longest runs first."""
-    kept: dict[tuple[str, str, str, int], Result] = {}
+    kept: dict[tuple[str, str, str, str, int], Result] = {}
     for result in results:
-        cell = (result.dataset, result.column, result.row, result.seed)
-        if cell not in kept or (kept[cell].epochs or 0) < (result.epochs or 0):
-            kept[cell] = result
+        if result.cell not in kept or (kept[result.cell].epochs or 0) < (result.epochs or 0):
+            kept[result.cell] = result
     return sorted(kept.values(), key=lambda result: -(result.epochs or 0))
 
 

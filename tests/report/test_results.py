@@ -6,7 +6,7 @@ import pytest
 
 from deepergcn.errors import InputError
 from deepergcn.report.results import add_results, collect, read_results
-from deepergcn.report.study import read_study
+from deepergcn.report.study import read_study, write_study
 from deepergcn.report.tables import latex, markdown, score_table, table_csv
 from tests.report.made import made_study
 
@@ -29,6 +29,26 @@ def test_a_run_that_is_done_again_takes_the_place_of_the_first(tmp_path: Path) -
     again = [results[0].model_copy(update={"test": 0.9})]
     assert len(add_results(file, again)) == len(results)
     assert 0.9 in [result.test for result in read_results(file)]
+
+
+def test_other_settings_do_not_take_the_place_of_the_recipes_own(tmp_path: Path) -> None:
+    results = collect(made_study(tmp_path / "small"))
+    file = tmp_path / "small.csv"
+    add_results(file, results)
+    study = read_study(tmp_path / "small")
+    runs = tuple(run.model_copy(update={"settings": ("optimizer.lr=0.1", "model.dropout=0")}) for run in study.runs)
+    write_study(tmp_path / "small", study.model_copy(update={"runs": runs}))
+    both = add_results(file, collect(tmp_path / "small"))
+    assert len(both) == 2 * len(results)
+    assert {result.settings for result in read_results(file)} == {"", "optimizer.lr=0.1 model.dropout=0"}
+
+
+def test_a_run_that_succeeds_takes_the_place_of_its_failure(tmp_path: Path) -> None:
+    results = collect(made_study(tmp_path / "small"))
+    file = tmp_path / "small.csv"
+    add_results(file, results)
+    mended = results[-1].model_copy(update={"failure": "", "epochs": 3, "test": 0.5})
+    assert [result.failure for result in add_results(file, [mended])] == [""] * len(results)
 
 
 def test_a_damaged_file_is_named_with_its_row(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ class Result(Part):
 
     Attributes:
         study, dataset, recipe: their names.
+        settings: changes to the recipe in every cell, as ``key=value`` with spaces between them.
         column, row, seed: the cell of the study and the seed.
         epochs: the number of epochs trained.
         best_epoch: the best epoch by validation score.
@@ -34,6 +35,7 @@ class Result(Part):
     study: str
     dataset: str
     recipe: str
+    settings: str = ""
     column: str
     row: str
     seed: int
@@ -56,9 +58,9 @@ class Result(Part):
         return None if value == "" and name in _NUMBERS else value
 
     @property
-    def key(self) -> tuple[str, str, str, int, int | None]:
-        """The fields that identify a row."""
-        return self.dataset, self.column, self.row, self.seed, self.epochs
+    def cell(self) -> tuple[str, str, str, str, int]:
+        """The fields that say which cell was trained, and on what."""
+        return self.dataset, self.settings, self.column, self.row, self.seed
 
 
 _NUMBERS = {name for name, field in Result.model_fields.items() if field.annotation is not str}
@@ -88,10 +90,12 @@ def read_results(path: Path) -> list[Result]:
 
 
 def add_results(path: Path, results: Iterable[Result]) -> list[Result]:
-    """Add results to a file, replacing those of the same runs; returns all results in the file."""
-    old = read_results(path) if path.exists() else []
-    merged = {result.key: result for result in old} | {result.key: result for result in results}
-    kept = sorted(merged.values(), key=lambda result: (result.dataset, result.column, len(result.row), result.row))
+    """Add results to a file, replacing those of the same runs and failures; returns all results in the file."""
+    new = list(results)
+    again = {result.cell for result in new}
+    old = [] if not path.exists() else [old for old in read_results(path) if not (old.failure and old.cell in again)]
+    merged = {(result.cell, result.recipe, result.epochs): result for result in (*old, *new)}
+    kept = sorted(merged.values(), key=_place)
     write_text(path, results_csv(kept))
     return kept
 
@@ -101,11 +105,17 @@ def results_csv(results: Sequence[Result]) -> str:
     return csv_text([list(Result.model_fields), *([_cell(value) for _, value in result] for result in results)])
 
 
+def _place(result: Result) -> tuple[str, str, str, int, str, int]:
+    """Where a row stands in the file."""
+    return result.dataset, result.settings, result.column, len(result.row), result.row, result.seed
+
+
 def _result(folder: Path, study: StudyTable, entry: CellRun) -> Result | None:
     known = Result(
         study=study.name,
         dataset=study.dataset,
         recipe=study.recipe,
+        settings=" ".join(entry.settings),
         column=entry.column,
         row=entry.row,
         seed=entry.seed,

@@ -79,6 +79,7 @@ class CellRun(Part):
         row, column, seed: the cell and the seed.
         folder: the run directory, relative to the study's.
         command: the command that trains it.
+        settings: changes to the recipe that were asked for in every cell, as ``key=value``.
         state: its state; ``failed`` comes with a ``reason``.
         commit: the commit of the code that trains it, if known.
     """
@@ -88,6 +89,7 @@ class CellRun(Part):
     seed: int
     folder: str
     command: str
+    settings: tuple[str, ...] = ()
     state: Literal["waiting", "running", "finished", "failed"] = "waiting"
     reason: str = ""
     commit: str = ""

@@ -30,7 +30,15 @@ class Source:
 
 @dataclass(frozen=True)
 class Cell:
-    """One run of a study."""
+    """One run of a study.
+
+    Attributes:
+        row, column, seed: its place.
+        folder: its run directory.
+        source: what it is trained on.
+        changes: what this cell changes in the recipe, as ``key=value``.
+        shared: what the user changes in every cell.
+    """
 
     row: Row
     column: StudyColumn
@@ -38,6 +46,7 @@ class Cell:
     folder: Path
     source: Source
     changes: tuple[str, ...]
+    shared: tuple[str, ...] = ()
 
     @cached_property
     def recipe(self) -> Recipe:
@@ -49,7 +58,7 @@ class Cell:
     def settings(self) -> tuple[str, ...]:
         """All changes to the recipe, as ``key=value``."""
         data = () if self.source.data is None else (f"data.source={json.dumps(self.source.data)}",)
-        return (*data, *self.source.settings, *self.changes)
+        return (*data, *self.source.settings, *self.changes, *self.shared)
 
     @property
     def name(self) -> str:
@@ -61,7 +70,7 @@ class Cell:
         words = ["deepergcn", "train", self.source.recipe]
         if self.source.data is not None:
             words += ["--data", self.source.data]
-        for setting in (*self.source.settings, *self.changes):
+        for setting in (*self.source.settings, *self.changes, *self.shared):
             words += ["--set", setting]
         return shlex.join([*words, "--seed", str(self.seed), "--out", str(self.folder)])
 
@@ -73,6 +82,7 @@ class Cell:
             seed=self.seed,
             folder=str(self.folder.relative_to(out)),
             command=self.command(),
+            settings=self.shared,
         )
 
 
@@ -134,7 +144,8 @@ def plan_cells(study: StudyDefinition, grid: Grid, sources: dict[str, Source], o
                 found = study.settings(row, column)
                 changes = tuple(f"{key}={_yaml(value)}" for key, value in found.items())
                 folder = out / column.name / row.name / f"seed-{seed}"
-                cells.append(Cell(row, column, seed, folder, sources[row.name], (*changes, *epochs, *grid.settings)))
+                source = sources[row.name]
+                cells.append(Cell(row, column, seed, folder, source, (*changes, *epochs), grid.settings))
     return cells
 
 
