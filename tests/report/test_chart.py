@@ -47,6 +47,7 @@ def test_a_drawing_has_every_point_with_what_hovering_shows() -> None:
     text = draw(chart())
     assert text == draw(chart())
     assert text.count("<circle") == 2
+    assert text.count('class="error"') == 1
     assert 'data-tip="a&lt;b&#10;layers 3: 1.0000 ± 0.5000&#10;2 seeds"' in text
     values = re.findall(r'data-values="([^"]+)"', text)
     assert [len(value.split(";")) for value in values] == [51]
@@ -57,3 +58,15 @@ def test_a_figure_has_the_same_lines() -> None:
     axes = figure(chart()).axes[0]
     assert [line.get_label() for line in axes.lines][:1] == ["a<b"]
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["3", "7"]
+
+
+def test_the_legend_stands_in_columns_within_the_picture() -> None:
+    names = ["PlainGCN max", "PlainGCN max (paper, its dataset)", "ResGCN max", "ResGCN max (paper, its dataset)"]
+    lines = tuple(Line(n, (Point(0, 1.0),), "#111111", "dashed" if "paper" in n else "line") for n in names)
+    text = draw(LineChart("title", "layers", "score", lines, ("3",)))
+    places = re.findall(r'class="legend" data-name="[^"]+"><line x1="(\d+)" x2="\d+" y1="(\d+)"', text)
+    xs, ys = zip(*places, strict=True)
+    assert xs[0] == xs[2] != xs[1] == xs[3]
+    assert ys[0] == ys[1] != ys[2] == ys[3]
+    wide = (Line("x" * 200, (Point(0, 1.0),), "#111111"), Line("y", (Point(0, 1.0),), "#111111"))
+    assert draw(LineChart("title", "layers", "score", wide, ("3",))).count('class="legend"') == 2

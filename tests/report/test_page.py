@@ -9,6 +9,7 @@ import pytest
 
 from deepergcn.errors import InputError
 from deepergcn.report.page import render, run_page, study_page
+from deepergcn.report.study import read_study, write_study
 from deepergcn.studies.write_report import write_report
 from tests.report.made import ended_run, made_study
 
@@ -22,11 +23,27 @@ def test_the_page_of_a_study_has_both_scores_and_every_run(tmp_path: Path) -> No
     assert "<b>0.850</b></a><small>0.829 (+0.021)</small>" in text
     assert "small: A &amp; B" in text
     assert "failed: no &lt;memory&gt;" in text
-    assert text.count("<details ") == 5
+    assert re.findall(r'<details id="small-([^"]+)"', text) == [
+        "plain-layers-3-0",
+        "plain-layers-3-1",
+        "plain-layers-7-0",
+        "res+-layers-3-0",
+        "res+-layers-7-0",
+    ]
+    assert 'title="2 seeds"><a href="#small-plain-layers-3-0">' in text
+    assert "Changed in every cell" not in text
     assert "deepergcn train x" in text
     assert [chart.title for chart in page.drawn] == ["depth", "sweep", "compare", *["β of every layer"] * 3]
     for anchor in set(re.findall(r'href="#([^"]+)"', text)):
         assert f'id="{anchor}"' in text
+
+
+def test_the_page_says_what_was_changed_in_every_cell(tmp_path: Path) -> None:
+    folder = made_study(tmp_path / "small")
+    study = read_study(folder)
+    runs = tuple(run.model_copy(update={"settings": ("optimizer.lr=0.1",)}) for run in study.runs)
+    write_study(folder, study.model_copy(update={"runs": runs}))
+    assert "Changed in every cell: optimizer.lr=0.1." in render([study_page(folder)])
 
 
 def test_the_page_loads_nothing(tmp_path: Path) -> None:
@@ -64,16 +81,20 @@ def test_a_folder_that_is_neither_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium")
-def test_a_browser_opens_the_page_without_an_error(tmp_path: Path) -> None:
+def test_a_browser_opens_the_page_and_the_runs_of_a_cell_without_an_error(tmp_path: Path) -> None:
     file = tmp_path / "report.html"
-    file.write_text(render([study_page(made_study(tmp_path / "small"))]), encoding="utf-8")
+    run = run_page(ended_run(tmp_path / "run", seed=0, test=0.8).path)
+    file.write_text(render([study_page(made_study(tmp_path / "small")), run]), encoding="utf-8")
+    address = f"{file.as_uri()}#small-plain-layers-3-0"
     quiet = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
     quiet += ["--disable-component-update", "--disable-sync", f"--user-data-dir={tmp_path / 'profile'}"]
     answer = subprocess.run(
-        [str(CHROMIUM), "--headless", "--no-sandbox", *quiet, "--enable-logging=stderr", "--dump-dom", file.as_uri()],
+        [str(CHROMIUM), "--headless", "--no-sandbox", *quiet, "--enable-logging=stderr", "--dump-dom", address],
         capture_output=True,
         text=True,
         check=False,
     )
     assert 'data-ready="yes"' in answer.stdout
+    opened = re.findall(r'<details id="([^"]+)"[^>]* open=""', answer.stdout)
+    assert opened == ["small-plain-layers-3-0", "small-plain-layers-3-1"]
     assert [line for line in answer.stderr.splitlines() if "CONSOLE" in line] == []

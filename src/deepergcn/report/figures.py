@@ -46,5 +46,5 @@ def figure(chart: LineChart) -> Figure:
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
     if len(chart.lines) <= _MOST_NAMED:
-        axes.legend(frameon=False, fontsize="small")
+        drawn.legend(loc="outside lower center", ncols=2, frameon=False, fontsize="small")
     return drawn

@@ -34,6 +34,7 @@ class RunEntry:
     """A run of a study, collapsed on the page."""
 
     anchor: str
+    cell: str
     title: str
     seed: int
     state: str
@@ -57,6 +58,10 @@ class StudyPage:
     epochs: str
     same_data: bool
     kind: str = "study"
+
+    @property
+    def settings(self) -> list[str]:
+        return list(dict.fromkeys(setting for run in self.study.runs for setting in run.settings))
 
     @property
     def charts(self) -> list[Markup]:
@@ -85,7 +90,7 @@ class StudyPage:
         return found
 
     def _first_run(self, row: str, column: str) -> str:
-        run = next((run for run in self.study.runs if (run.row, run.column) == (row, column)), None)
+        run = next((run for run in _in_table_order(self.study) if (run.row, run.column) == (row, column)), None)
         return "" if run is None else _anchor(self.anchor, run)
 
 
@@ -123,7 +128,7 @@ def study_page(folder: Path) -> StudyPage:
     if any(chart.kind == "dynamics" for chart in study.charts):
         drawn += [chart for run in opened.values() for chart in dynamics_charts(run.dynamics())]
     epochs = sorted({result.epochs for result in results if result.epochs is not None})
-    entries = [_entry(anchor, study, run, opened.get(run.key), by_key.get(run.key)) for run in study.runs]
+    entries = [_entry(anchor, study, run, opened.get(run.key), by_key.get(run.key)) for run in _in_table_order(study)]
     title = f"{study.name}: {study.title}"
     return StudyPage(anchor, title, study, table, drawn, entries, metric, " or ".join(map(str, epochs)), same_data)
 
@@ -178,6 +183,7 @@ def _entry(anchor: str, study: StudyTable, entry: CellRun, run: Run | None, resu
         facts += [("version", f"{result.version} {result.commit}".strip())]
     return RunEntry(
         anchor=_anchor(anchor, entry),
+        cell=f"{anchor} {entry.column} {entry.row}",
         title=f"{column.title}, {place}",
         seed=entry.seed,
         state=entry.state if score is None else f"test {score:.4f}",
@@ -186,6 +192,13 @@ def _entry(anchor: str, study: StudyTable, entry: CellRun, run: Run | None, resu
         charts=_drawn(charts),
         command=entry.command,
     )
+
+
+def _in_table_order(study: StudyTable) -> list[CellRun]:
+    """The runs column by column, the seeds of a cell side by side."""
+    columns = {column.name: place for place, column in enumerate(study.columns)}
+    rows = {row.name: place for place, row in enumerate(study.rows)}
+    return sorted(study.runs, key=lambda run: (columns[run.column], rows[run.row], run.seed))
 
 
 def _scores(run: Run) -> list[tuple[str, str, str, str]]:

@@ -11,8 +11,10 @@ _MOST_NAMED = 14
 
 _STYLE = """<style>
 text{font:12px system-ui,sans-serif;fill:#222}.grid{stroke:#ddd}.axis{stroke:#888}.title{font-weight:600;font-size:13px}
-@media(prefers-color-scheme:dark){text{fill:#ddd}.grid{stroke:#444}.axis{stroke:#999}}
-</style>"""
+.back{fill:#fff}
+@media(prefers-color-scheme:dark){text{fill:#ddd}.grid{stroke:#444}.axis{stroke:#999}.back{fill:#16181c}}
+</style>
+<rect class="back" width="100%" height="100%" rx="6"/>"""
 
 
 def draw(chart: LineChart, alone: bool = False) -> str:
@@ -95,7 +97,8 @@ def _line(line: Line, frame: _Frame) -> str:
     for (x, y), point in zip(places, line.points, strict=True):
         if point.error:
             top, bottom = frame.y(point.y + point.error), frame.y(point.y - point.error)
-            found.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top:.1f}" y2="{bottom:.1f}" stroke-width="1.2"/>')
+            bar = f"M{x:.1f} {top:.1f}V{bottom:.1f}" + "".join(f"M{x - 3:.1f} {end:.1f}h6" for end in (top, bottom))
+            found.append(f'<path class="error" d="{bar}" stroke-width="1.2"/>')
         if few or line.style == "dots":
             radius = 2.4 if line.style == "dashed" else 3.4
             tip = escape(frame.tip(line, point), quote=True).replace("\n", "&#10;")
@@ -107,20 +110,20 @@ def _line(line: Line, frame: _Frame) -> str:
 
 
 def _legend(lines: tuple[Line, ...]) -> list[str]:
-    """The legend below the chart, in rows; if there are many lines, only some of them."""
+    """The legend below the chart, in rows and columns; if there are many lines, only some of them."""
     named = lines if len(lines) <= _MOST_NAMED else (lines[0], lines[len(lines) // 2], lines[-1])
-    rows: list[list[str]] = [[]]
-    x = _LEFT
-    for line in named:
-        width = 34 + round(7.5 * len(line.name))
-        if x + width > WIDTH and rows[-1]:
+    width = 40 + round(6.6 * max((len(line.name) for line in named), default=0))
+    columns = min(max((WIDTH - _LEFT) // width, 1), 4)
+    if any(line.style == "dashed" for line in named) and columns > 1:
+        columns -= columns % 2  # a line and the dashed one that belongs to it side by side
+    rows: list[list[str]] = []
+    for place, line in enumerate(named):
+        if place % columns == 0:
             rows.append([])
-            x = _LEFT
-        y = HEIGHT + 18 * len(rows) - 10
+        x, y = _LEFT + place % columns * width, HEIGHT + 18 * len(rows) - 10
         dash = ' stroke-dasharray="5 4"' if line.style == "dashed" else ""
         rows[-1].append(
             f'<g class="legend" data-name="{escape(line.name)}"><line x1="{x}" x2="{x + 18}" y1="{y - 4}" y2="{y - 4}" '
             f'stroke="{line.colour}" stroke-width="3"{dash}/><text x="{x + 23}" y="{y}">{escape(line.name)}</text></g>'
         )
-        x += width
-    return ["".join(row) for row in rows if row]
+    return ["".join(row) for row in rows]

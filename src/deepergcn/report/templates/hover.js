@@ -43,7 +43,11 @@
   });
   function open() {
     var found = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (found && found.tagName === "DETAILS") { found.open = true; found.scrollIntoView(); }
+    if (!found || found.tagName !== "DETAILS") { return; }
+    document.querySelectorAll("details").forEach(function (run) {
+      if (run.dataset.cell === found.dataset.cell) { run.open = true; }
+    });
+    found.scrollIntoView();
   }
   window.addEventListener("hashchange", open);
   window.addEventListener("beforeprint", function () {
