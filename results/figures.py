@@ -18,6 +18,7 @@ from deepergcn.report.study_charts import study_charts
 from deepergcn.report.svg import draw
 from deepergcn.report.tables import ScoreTable, markdown, score_table
 from deepergcn.studies.schema import StudyDefinition, depth_row, load_study
+from results.claims import claims
 from results.scores import depth_chart, score_rows
 from results.speed import all_tables, front_table, growth_table
 
@@ -34,6 +35,7 @@ _FIGURES: dict[str, Callable[[], str]] = {
     "speed": front_table,
     "every speed": all_tables,
     "growth": growth_table,
+    "claims": claims,
 }
 _FIGURE = re.compile(r"(<!-- figure: (?P<name>[\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _PLACE = re.compile(r"(<!-- results: (?P<study>[\w-]+)(?P<pictures> with pictures)? -->\n).*?(<!-- end -->)", re.DOTALL)
