@@ -15,6 +15,7 @@ import csv
 import json
 import os
 import resource
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -37,7 +38,8 @@ def main() -> None:
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--chemprop", type=Path, help="the program of another environment; left out without it")
-    parser.add_argument("--set", action="append", default=[], help="a setting of deepergcn train other than its own")
+    parser.add_argument("--options", default="", help="options of deepergcn train, such as '--descriptors none'")
+    parser.add_argument("--models", default="deepergcn,forest,chemprop", help="what to measure")
     parser.add_argument("--results", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     for seed in range(arguments.seeds):
@@ -47,15 +49,15 @@ def main() -> None:
 
 def measure(file: Path, seed: int, arguments: argparse.Namespace) -> None:
     """All models on one file and seed."""
-    settings = " ".join(arguments.set)
+    settings = arguments.options
     done = {(row["set"], row["model"], row["seed"], row["settings"]) for row in results(arguments.results)}
-    models = ["deepergcn", "forest", *(["chemprop"] if arguments.chemprop else [])]
+    models = [m for m in arguments.models.split(",") if m != "chemprop" or arguments.chemprop]
     missing = [m for m in models if (file.stem, m, str(seed), settings if m == "deepergcn" else "") not in done]
     if not missing:
         return
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
-        seconds = cpu(ours(file, seed, run, arguments.set, epochs=None if "deepergcn" in missing else 1))
+        seconds = cpu(ours(file, seed, run, settings, epochs=None if "deepergcn" in missing else 1))
         parts = {row["id"]: row["part"] for row in csv.DictReader((run / "split.csv").open(newline=""))}
         rows = [row | {"split": parts.get(row["smiles"], "")} for row in csv.DictReader(file.open(newline=""))]
         rows = [row for row in rows if row["split"]]
@@ -81,12 +83,11 @@ def measure(file: Path, seed: int, arguments: argparse.Namespace) -> None:
             add(arguments.results, known | {"model": "chemprop", "test": score, "cpu_seconds": round(seconds)})
 
 
-def ours(file: Path, seed: int, run: Path, settings: list[str], epochs: int | None) -> list[str]:
+def ours(file: Path, seed: int, run: Path, options: str, epochs: int | None) -> list[str]:
     """The command of deepergcn; with ``epochs``, for its split alone."""
     command = [sys.executable, "-m", "deepergcn", "train", "--molecules", str(file), "--target", "y", "--out", str(run)]
     command += ["--seed", str(seed), "--split-seed", str(seed)]
-    command += [part for setting in settings for part in ("--set", setting)]
-    return command if epochs is None else [*command, "--epochs", str(epochs), "--blend", "none"]
+    return [*command, *(shlex.split(options) if epochs is None else ("--epochs", str(epochs), "--blend", "none"))]
 
 
 def chemprop(program: Path, file: Path, seed: int, out: Path, regression: bool) -> list[str]:
