@@ -86,6 +86,38 @@ def test_cached_dataset_is_used(folder: Path, tmp_path: Path, monkeypatch: pytes
     assert load_dataset(folder, tmp_path).name == "made"
 
 
+def test_split_of_a_table_of_folds(folder: Path, tmp_path: Path) -> None:
+    put(folder, "folds/folds.csv.gz", "0,2\n1,0\n2,1\n")
+    parts = {
+        split: {part: index.tolist() for part, index in load_dataset(folder, tmp_path, split=split).split.items()}
+        for split in ("fold-0", "fold-1")
+    }
+    assert parts["fold-0"] == {"train": [0], "valid": [1], "test": [2]}
+    assert parts["fold-1"] == {"train": [1], "valid": [2], "test": [0]}
+    put(folder, "folds/folds.csv.gz", "2,2\n1,0\n0,1\n")  # a change is seen, whatever is cached
+    assert load_dataset(folder, tmp_path, split="fold-0").split["train"].tolist() == [2]
+    (folder / "split" / "random").rename(folder / "split" / "fold-0")
+    assert load_dataset(folder, tmp_path, split="fold-0").split["train"].tolist() == [1]  # that of the folder
+
+
+@pytest.mark.parametrize(
+    ("folds", "split", "message"),
+    [
+        ("0,2\n1,0\n2,1\n", "fold-2", r"folds.csv.gz: has 2 folds; expected a split from fold-0 to fold-1"),
+        ("0\n1\n3\n", "fold-0", r"folds.csv.gz, row 3, column 1: has 3; expected 0 \(train\), 1 \(valid\) or 2"),
+        ("0\n1\n", "fold-0", r"folds.csv.gz.* 2 .*expected 3"),
+        ("0\n1\n2\n", "fold-00", "the split is one of random; expected fold-00"),
+        ("0\n1\n1\n", "fold-0", "folds.csv.gz, column 1: has no 2; expected a graph for test"),
+        (None, "fold-0", "the split is one of random; expected fold-0"),
+    ],
+)
+def test_wrong_folds(folder: Path, tmp_path: Path, folds: str | None, split: str, message: str) -> None:
+    if folds is not None:
+        put(folder, "folds/folds.csv.gz", folds)
+    with pytest.raises(InputError, match=message):
+        load_dataset(folder, tmp_path, split=split)
+
+
 def test_name_of_an_ogb_dataset_brings_its_settings(folder: Path, tmp_path: Path) -> None:
     (folder / "split" / "random").rename(folder / "split" / "time")
     (folder / "raw" / "graph-label.csv.gz").unlink()

@@ -16,7 +16,7 @@ class Settings:
     Args:
         task: the task; by default inferred from the labels.
         symmetric: whether every stored edge stands for both directions.
-        split: the folder in ``split/``; not needed if there is only one.
+        split: the folder in ``split/``, not needed if there is only one; or ``fold-k``, column k of ``folds/folds``.
         x_categories: the number of categories of each node feature, if these are categorical.
         edge_categories: the same for the edge features.
         label_names: the names of the outputs.

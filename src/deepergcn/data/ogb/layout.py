@@ -2,8 +2,8 @@
 
 ``raw/`` holds ``num-node-list``, ``num-edge-list`` (one row per graph), ``edge`` (source, target), ``node-feat``
 and ``edge-feat`` (both optional), ``node-label`` or ``graph-label``, and extra node columns as ``node_<name>``;
-``split/<kind>/`` holds ``train``, ``valid`` and ``test``. All end in ``.csv.gz`` (or ``.csv``). An optional
-``dataset.json`` beside them says what the files do not.
+``split/<kind>/`` holds ``train``, ``valid`` and ``test``, and ``folds/`` a table of further splits. All end in
+``.csv.gz`` (or ``.csv``). An optional ``dataset.json`` beside them says what the files do not.
 """
 
 from collections.abc import Sequence
@@ -15,12 +15,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from deepergcn.data.dataset import PARTS, Dataset
+from deepergcn.data.dataset import Dataset
 from deepergcn.data.ogb.description import DESCRIPTION, Description, read_description
 from deepergcn.data.ogb.descriptors import with_descriptors
+from deepergcn.data.ogb.files import SUFFIXES, find_table, need_table
 from deepergcn.data.ogb.known import KNOWN, Settings
 from deepergcn.data.ogb.labels import infer_task, targets
 from deepergcn.data.ogb.numbers import Numbers, read_numbers
+from deepergcn.data.ogb.splits import read_split, split_files
 from deepergcn.data.storage.cache import cache_file, cached
 from deepergcn.data.storage.digest import source_digest, text_digest
 from deepergcn.data.storage.source_files import check_file
@@ -28,7 +30,6 @@ from deepergcn.data.task import Level, Task
 from deepergcn.errors import InputError
 from deepergcn.user_cache import real_path
 
-_SUFFIXES = (".csv.gz", ".csv")
 MOST_NODES = (1 << 31) - 1  # edges hold node numbers as int32
 MOST_EDGES = 1 << 40
 
@@ -107,7 +108,7 @@ def read_layout(folder: Path, description: Description, digest: str) -> Dataset:
         ),
         edge_categories=settings.edge_categories,
         y=targets(values, task, labels_path),
-        split=_split(split_folder(folder, settings.split), items[0], level),
+        split=read_split(folder, settings.split, items[0], level),
         node_extra={
             name: _extra(path, nodes, description.node_extra.get(name)) for name, path in _extras(folder).items()
         },
@@ -115,11 +116,6 @@ def read_layout(folder: Path, description: Description, digest: str) -> Dataset:
         ids=description.ids,
         digest=digest,
     )
-
-
-def find_table(folder: Path, name: str) -> Path | None:
-    """The file of this name with either suffix, if it exists."""
-    return next((p for suffix in _SUFFIXES if (p := folder / f"{name}{suffix}").is_file()), None)
 
 
 def describe(folder: Path) -> Description:
@@ -131,24 +127,16 @@ def describe(folder: Path) -> Description:
     return Description(name=folder.name, settings=Settings())
 
 
-def need_table(folder: Path, name: str) -> Path:
-    found = find_table(folder, name)
-    if found is None:
-        raise InputError(f"{folder}: has no {name}.csv.gz, which OGB's layout needs")
-    return found
-
-
 def _files(folder: Path, settings: Settings) -> list[Path]:
     """All files of the dataset."""
     needed = [need_table(folder, f"raw/{name}") for name in ("num-node-list", "num-edge-list", "edge")]
     optional = [find_table(folder, f"raw/{name}") for name in ("node-feat", "edge-feat")]
     description = folder / DESCRIPTION
-    split = split_folder(folder, settings.split)
     return [
         *needed,
         *(path for path in optional if path is not None),
         _labels(folder)[1],
-        *(need_table(split, part) for part in PARTS),
+        *split_files(folder, settings.split),
         *_extras(folder).values(),
         *([description] if description.is_file() else []),
     ]
@@ -165,21 +153,11 @@ def _labels(folder: Path) -> tuple[Level, Path]:
     return found[0]
 
 
-def split_folder(folder: Path, kind: str | None) -> Path:
-    kinds = sorted(path.name for path in folder.glob("split/*") if path.is_dir())
-    if kind is None and len(kinds) == 1:
-        kind = kinds[0]
-    if kind is None or kind not in kinds:
-        wanted = "has no split" if not kinds else f"the split is one of {', '.join(kinds)}"
-        raise InputError(f"{folder}: {wanted}; expected {kind or 'one, or the name of one'} in split/")
-    return folder / "split" / kind
-
-
 def _extras(folder: Path) -> dict[str, Path]:
     """The extra node columns by name."""
     extras = {
         path.name.removesuffix(suffix).removeprefix("node_"): path
-        for suffix in reversed(_SUFFIXES)
+        for suffix in reversed(SUFFIXES)
         for path in sorted(folder.glob(f"raw/node_*{suffix}"))
     }
     for path in extras.values():
@@ -242,27 +220,6 @@ def read_features(
                 f"{path}, row {wrong[0] + 1}, column {column + 1}: has {found}; expected a category 0 to {count - 1}"
             )
     return torch.from_numpy(values)
-
-
-def _split(folder: Path, items: int, level: Level) -> dict[str, Tensor]:
-    owner = np.full(items, -1, dtype=np.int8)
-    split = {}
-    for number, part in enumerate(PARTS):
-        path = need_table(folder, part)
-        index = read_numbers(path, np.int64, columns=1)[:, 0]
-        wrong = np.flatnonzero((index < 0) | (index >= items))
-        if len(wrong):
-            raise InputError(f"{path}, row {wrong[0] + 1}: names {level} {index[wrong[0]]}; expected 0 to {items - 1}")
-        taken = np.flatnonzero(owner[index] >= 0)
-        if len(taken):
-            item = index[taken[0]]
-            raise InputError(f"{path}, row {taken[0] + 1}: {level} {item} is in {PARTS[owner[item]]} too")
-        owner[index] = number
-        if int((owner == number).sum()) != len(index):
-            row = int(np.setdiff1d(np.arange(len(index)), np.unique(index, return_index=True)[1])[0])
-            raise InputError(f"{path}, row {row + 1}: {level} {index[row]} is listed twice")
-        split[part] = torch.from_numpy(np.ascontiguousarray(index))
-    return split
 
 
 def _extra(path: Path, rows: tuple[int, str], dtype: str | None) -> Tensor:

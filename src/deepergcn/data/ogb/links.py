@@ -16,19 +16,11 @@ from deepergcn.data.dataset import PARTS, Dataset
 from deepergcn.data.links.graph import node_features
 from deepergcn.data.links.pairs import Ints, is_in, pair_keys
 from deepergcn.data.ogb.description import DESCRIPTION, Description
+from deepergcn.data.ogb.files import find_table, need_table
 from deepergcn.data.ogb.known import KNOWN
-from deepergcn.data.ogb.layout import (
-    MOST_EDGES,
-    MOST_NODES,
-    describe,
-    find_table,
-    need_table,
-    read_counts,
-    read_edges,
-    read_features,
-    split_folder,
-)
+from deepergcn.data.ogb.layout import MOST_EDGES, MOST_NODES, describe, read_counts, read_edges, read_features
 from deepergcn.data.ogb.pt_file import read_arrays
+from deepergcn.data.ogb.splits import split_folder
 from deepergcn.data.storage.cache import cache_file, cached
 from deepergcn.data.storage.digest import source_digest, text_digest
 from deepergcn.data.task import LINK_METRICS, Metric, Task
