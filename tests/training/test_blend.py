@@ -14,15 +14,17 @@ from deepergcn.data.molecules.read import read_molecules
 from deepergcn.data.seeds import derive
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
-from deepergcn.inference.export import export
+from deepergcn.inference.export import example, export
 from deepergcn.inference.predictor import load
 from deepergcn.recipes.schema import BlendSection
 from deepergcn.report.page import run_page
+from deepergcn.runs.dataset import load_data
 from deepergcn.runs.model.blend import mixed
 from deepergcn.runs.model.calibration import Calibration
 from deepergcn.runs.model.forest import Forest, filled
+from deepergcn.runs.model.outputs import to_probabilities
 from deepergcn.runs.run import Run
-from deepergcn.training.blend import choose_weight, fit_forest
+from deepergcn.training.blend import choose_weight, fit_blend, fit_forest
 from deepergcn.training.train import train
 from tests.training.small import molecule_settings, molecules
 from tests.training.trained import molecule_file
@@ -125,8 +127,33 @@ def test_a_run_keeps_scores_and_predictions_of_both_together(
     np.testing.assert_array_equal(found.values, model.predict(["CCO", "CCN"]).values)
     assert f"{summary.blend.weight:.0%} random forest of 5 trees" in found.made_of
     assert any(name == "blend" and "forest alone rocauc" in text for name, text in run_page(run).facts)
-    with pytest.raises(InputError, match="a blend of network and forest cannot be exported"):
-        export(model, tmp_path / "model.pt2", "torch-export")
+
+
+def test_the_network_of_a_blend_is_exported_alone(run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    model = load(run)
+    assert "descriptors" in export(model, tmp_path / "model.pt2", "torch-export")
+    assert "the network alone is exported; predictions are" in caplog.text
+    program, inputs = torch.export.load(tmp_path / "model.pt2").module(), example(model)
+    graph = {"x": inputs["x"], "edge_index": inputs["edge_index"], "edge_attr": inputs["edge_attr"]}
+    batch = torch.repeat_interleave(torch.arange(len(inputs["ptr"]) - 1), inputs["ptr"].diff())
+    with torch.no_grad():
+        outputs = model.network(**graph, batch=batch, descriptors=inputs["descriptors"])
+        assert_close(program(*inputs.values()), to_probabilities(model.task, outputs, model.calibration))
+
+
+def test_a_forest_of_weight_0_is_left_out(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEEPERGCN_DATA", str(run.parent / "data"))
+    copy = Run.open(shutil.copytree(run, tmp_path / "run"))
+    summary = copy.summary()
+    assert summary is not None
+    monkeypatch.setattr("deepergcn.training.blend.choose_weight", lambda *_: 0.0)
+    found = fit_blend(copy, load_data(copy.recipe), summary)
+    assert found.blend is not None
+    assert found.blend.weight == 0
+    assert found.test_score == found.blend.network_test
+    model = load(copy.path)
+    assert model.blend is None
+    assert not model.predict(["CCO"]).made_of
 
 
 def test_a_forest_needs_descriptors(tmp_path: Path) -> None:

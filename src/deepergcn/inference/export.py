@@ -1,7 +1,8 @@
 """Export a trained network for other programs: ONNX, or a program of ``torch.export``.
 
 The exported program takes tensors of any number of nodes, edges and graphs and gives what ``predict`` gives:
-probabilities, or the numbers of a regression. It is made of the plain definitions, so that it needs no kernels.
+probabilities, or the numbers of a regression. It is made of the plain definitions, so that it needs no kernels. A
+forest that is blended with the network is not part of it.
 
     x            [nodes, features]          as the dataset of the run holds them: numbers, or categories (int64)
     edge_index   [2, edges], int64
@@ -12,6 +13,7 @@ probabilities, or the numbers of a regression. It is made of the plain definitio
 """
 
 import io
+import logging
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -28,6 +30,8 @@ from deepergcn.runs.model.outputs import to_probabilities
 Format = Literal["onnx", "torch-export"]
 FORMATS: dict[str, str] = {"onnx": ".onnx", "torch-export": ".pt2"}
 """Every format, and how the names of its files end."""
+
+_log = logging.getLogger(__name__)
 
 _GRAPHS, _NODES, _EDGES, _PAIRS = 5, 23, 61, 17  # of the example that is traced; any other numbers may follow
 
@@ -49,9 +53,7 @@ def export(model: Predictor, path: str | Path, form: Format) -> tuple[str, ...]:
     if model.info.inputs.typed is not None:
         raise InputError("a network for typed tables cannot be exported; deepergcn predict runs it")
     if model.blend is not None:
-        raise InputError(
-            "a blend of network and forest cannot be exported; expected a run that was trained with --blend none"
-        )
+        _log.warning("the network alone is exported; predictions are %s", model.blend.described())
     inputs = example(model)
     sizes = tuple({1 if name.endswith("index") else 0: torch.export.Dim.DYNAMIC} for name in inputs)
     program, tensors = _Program(model, tuple(inputs)).eval(), tuple(inputs.values())

@@ -41,7 +41,10 @@ def check_blend(recipe: Recipe, dataset: Dataset) -> None:
 
 
 def fit_blend(run: Run, dataset: Dataset, summary: Summary) -> Summary:
-    """Add the forest to the model file of a run that has been trained; its summary with the scores of both together."""
+    """Add the forest to the model file of a run that has been trained; its summary with the scores of both together.
+
+    A forest of weight 0 is left out, so that predictions are those of the network and take no longer.
+    """
     section = run.recipe.blend
     if section is None:
         return summary
@@ -62,7 +65,7 @@ def fit_blend(run: Run, dataset: Dataset, summary: Summary) -> Summary:
         for name, share in found.items()
         for part in _PARTS
     }
-    save_model(run.model_file, replace(trained, blend=Blend(forest, weight)))
+    save_model(run.model_file, replace(trained, blend=Blend(forest, weight) if weight else None))
     return summary.model_copy(
         update={
             "valid_score": scores["blend", "valid"],

@@ -21,5 +21,7 @@ def export(
     from deepergcn.inference.export import export as write
     from deepergcn.inference.predictor import load
 
-    inputs = write(load(run), output, cast("Format", form))
-    say(f"{output}: takes {', '.join(inputs)}; gives what deepergcn predict gives")
+    model = load(run)
+    inputs = write(model, output, cast("Format", form))
+    gives = "what deepergcn predict gives" if model.blend is None else "what the network gives, without the forest"
+    say(f"{output}: takes {', '.join(inputs)}; gives {gives}")

@@ -12,6 +12,7 @@ from deepergcn.data.dataset import Dataset
 from deepergcn.data.descriptors import descriptor_values
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
+from deepergcn.runs.model.trees import add_leaves
 
 PREFIX = "forest."
 """How the names of its tensors begin in a model file."""
@@ -24,7 +25,7 @@ _DTYPES = {
     "roots": torch.int64,
     "fill": torch.float32,
 }
-_ROWS = 64  # at a time: as many as there are trees for each of them
+_ROWS = 4096  # at a time, each with as many floats as there are descriptors
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,14 +91,10 @@ class Forest:
         return torch.from_numpy(np.concatenate(targets, axis=1))
 
     def _mean(self, values: npt.NDArray[np.float32], roots: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        feature, threshold, right = self.feature.numpy(), self.threshold.numpy(), self.right.numpy()
-        node = np.broadcast_to(roots, (len(values), len(roots)))
-        rows = np.arange(len(values))[:, None]
-        while (inner := feature[node] >= 0).any():
-            above = values[rows, np.maximum(feature[node], 0)] > threshold[node]
-            node = np.where(inner, np.where(above, right[node], node + 1), node)
-        mean: npt.NDArray[np.float64] = self.value.numpy()[node].mean(axis=1)
-        return mean
+        total = np.zeros((len(values), self.value.shape[1]))
+        feature, threshold, right, value = (a.numpy() for a in (self.feature, self.threshold, self.right, self.value))
+        add_leaves(values, feature, threshold, right, value, roots, total)
+        return total / len(roots)
 
     def _check(self, task: Task, origin: str) -> None:
         nodes = len(self.feature)
