@@ -15,7 +15,7 @@ def classes() -> Outcomes:
         ids=("CCO", "c1ccccc1", "CCN", "CCC"),
         truth=np.array([0.0, 1.0, 1.0, -1.0]),
         values=np.array([[0.9, 0.1, 0.0], [0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4]]),
-        is_molecule=True,
+        smiles=("CCO", "c1ccccc1", "CCN", "CCC").__getitem__,
     )
 
 

@@ -12,6 +12,7 @@ from deepergcn.report.page import render, run_page, study_page
 from deepergcn.report.study import read_study, write_study
 from deepergcn.studies.write_report import write_report
 from tests.report.made import ended_run, made_study
+from tests.report.test_outcomes import classes
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -60,6 +61,14 @@ def test_the_page_of_a_run_has_scores_curves_and_recipe(tmp_path: Path) -> None:
     assert "103 MB" in text
     assert "num_layers: 3" in text
     assert [chart.title for chart in page.drawn] == ["loss", "rocauc", "β of every layer"]
+
+
+def test_the_page_of_a_run_shows_confusion_and_the_molecules_of_the_worst_errors(tmp_path: Path) -> None:
+    text = render([run_page(ended_run(tmp_path / "run", seed=0, test=0.8).path, classes())])
+    assert "<th>predicted high</th>" in text
+    assert text.count("<figure><svg ") == 3
+    assert "&lt;svg" not in text
+    assert "c1ccccc1<br>is mid, predicted low (0.70)" in text
 
 
 def test_a_report_writes_the_page_the_figures_the_tables_and_the_results(tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 """The predictions of a trained network for the test part of its dataset, for a report."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from torch import Tensor
 
-from deepergcn.categories import ATOM_SIZES
 from deepergcn.data.dataset import Dataset
+from deepergcn.data.molecules.smiles import graph_smiles, has_molecules
 from deepergcn.inference.links import pair_names
 from deepergcn.inference.predictions import probabilities
 from deepergcn.inference.predictor import load
@@ -27,8 +28,12 @@ def find_outcomes(run: Path, part: str = "test") -> Outcomes:
         ids=_names(dataset, items),
         truth=dataset.y[items].numpy().astype(np.float64),
         values=probabilities(model.task, outputs).numpy().astype(np.float64),
-        is_molecule=dataset.task.level == "graph" and dataset.x_categories == ATOM_SIZES and bool(dataset.ids),
+        smiles=partial(_smiles, dataset, items) if has_molecules(dataset) else None,
     )
+
+
+def _smiles(dataset: Dataset, items: Tensor, place: int) -> str:
+    return graph_smiles(dataset, int(items[place]))
 
 
 def _names(dataset: Dataset, items: Tensor) -> tuple[str, ...]:

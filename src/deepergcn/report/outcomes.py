@@ -1,10 +1,11 @@
 """Predictions compared with the labels of the test part: confusion matrix, ROC, scatter plot and worst errors."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from markupsafe import Markup
 
 from deepergcn.data.task import Task
 from deepergcn.report.chart import PALETTE, Line, LineChart, Point, thin
@@ -28,7 +29,7 @@ class Outcomes:
         ids: the names of the items.
         truth: [items, outputs], or [items] class indices; NaN or -1 for a missing label.
         values: [items, outputs]: probabilities, or the values of a regression.
-        is_molecule: whether the ids are SMILES.
+        smiles: the SMILES of an item by its place, where the items are molecules.
     """
 
     task: Task
@@ -36,7 +37,7 @@ class Outcomes:
     ids: tuple[str, ...]
     truth: Floats
     values: Floats
-    is_molecule: bool = False
+    smiles: Callable[[int], str] | None = None
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class WorstError:
 
     name: str
     text: str
-    picture: str = ""
+    picture: Markup = Markup("")
 
 
 def outcome_charts(found: Outcomes) -> list[LineChart]:
@@ -112,10 +113,12 @@ def worst_errors(found: Outcomes) -> list[WorstError]:
             ]
     order = np.argsort(-error, kind="stable")[:_WORST]
     chosen = [int(place) for place in order if error[place] > 0]
-    pictures = [draw_molecule(found.ids[place]) if found.is_molecule else "" for place in chosen]
+    pictures = ["" if found.smiles is None else draw_molecule(found.smiles(place)) for place in chosen]
     if not all(pictures):
         pictures = [""] * len(chosen)
-    return [WorstError(found.ids[place], texts[place], svg) for place, svg in zip(chosen, pictures, strict=True)]
+    return [
+        WorstError(found.ids[place], texts[place], Markup(svg)) for place, svg in zip(chosen, pictures, strict=True)
+    ]
 
 
 def _roc(name: str, truth: Floats, values: Floats, colour: str) -> Line:

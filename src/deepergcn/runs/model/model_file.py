@@ -139,7 +139,8 @@ def _check_weights(file: Path, tensors: Mapping[str, Tensor], recipe: Recipe, in
     options = recipe.model.options()
     layers = -(-recipe.model.num_layers // options.get("tied_layers", 1))
     mlp_layers = options.get("mlp_layers", 1)
-    if layers * mlp_layers > len(tensors):
+    has_weights = recipe.model.network != "APPNP"  # whose layers only propagate
+    if has_weights and layers * mlp_layers > len(tensors):
         raise InputError(
             f"{file}: has {len(tensors)} weights; its recipe has num_layers {recipe.model.num_layers} and mlp_layers "
             f"{mlp_layers}, which expect more"
