@@ -13,7 +13,7 @@ from deepergcn.ops import Adjacency
 from deepergcn.training import transfer
 from deepergcn.training.scoring.losses import present_labels
 from deepergcn.training.steps import labelled
-from deepergcn.training.transfer import on_device, prefetched
+from deepergcn.training.transfer import Fetched, on_device, prefetched
 from tests.training.small import network
 
 
@@ -78,6 +78,43 @@ def test_the_next_batches_are_on_their_way_to_a_gpu_before_a_step_begins(monkeyp
         "the GPU waits for the copies",
         "3 is kept until it is used",
         "step 3",
+    ]
+
+
+def test_a_step_is_waited_for_and_not_what_a_gpu_was_given_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The copy to the host stands in the queue of the GPU right behind the step, and an event right behind the copy."""
+    events: list[str] = []
+
+    class Done:
+        def synchronize(self) -> None:
+            events.append("the host waits for the copy")
+
+    class Computing:
+        def record_event(self) -> Done:
+            events.append("an event is queued")
+            return Done()
+
+    class Numbers:
+        device = torch.device("cuda", 0)
+
+        def detach(self) -> "Numbers":
+            return self
+
+        def to(self, device: str, non_blocking: bool) -> torch.Tensor:
+            assert (device, non_blocking) == ("cpu", True)
+            events.append("a copy is queued")
+            return torch.tensor([2.0])
+
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: Computing())
+    numbers: Any = Numbers()
+    fetched = Fetched(numbers)
+    events.append("the next step is queued")
+    assert fetched.read().tolist() == [2.0]
+    assert events == [
+        "a copy is queued",
+        "an event is queued",
+        "the next step is queued",
+        "the host waits for the copy",
     ]
 
 

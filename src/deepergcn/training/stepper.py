@@ -1,7 +1,7 @@
 """One optimizer step: launched on the device of the network, and read when it is done.
 
-Nothing synchronizes with a GPU between two steps: the loss of a step, and whether its gradient is finite, are read
-after the next step has been launched.
+Nothing synchronizes with a GPU between two steps: the loss of a step, and whether its gradient is finite, are sent to
+the host right behind the step, and read there after the next step has been launched.
 """
 
 import math
@@ -27,7 +27,7 @@ from deepergcn.training.optimizer import learning_rate, make_optimizer
 from deepergcn.training.scoring.losses import LossFunction
 from deepergcn.training.seeds import seed_torch
 from deepergcn.training.steps import labelled, learned_weight
-from deepergcn.training.transfer import Counted, on_device
+from deepergcn.training.transfer import Counted, Fetched, on_device
 
 
 class Launched(NamedTuple):
@@ -38,6 +38,7 @@ class Launched(NamedTuple):
         labels: the number of its labels in all processes, at least 1.
         loss_sum: the sum of the losses of this process, each times its number of labels.
         norm: of the gradient.
+        sent: both, on their way to the host.
     """
 
     epoch: int
@@ -45,6 +46,7 @@ class Launched(NamedTuple):
     labels: int
     loss_sum: Tensor
     norm: Tensor
+    sent: Fetched
 
     @property
     def place(self) -> str:
@@ -115,7 +117,7 @@ class Stepper:
 
     def read(self, launched: Launched) -> float:
         """The loss of a step over the batches of all processes; a loss or gradient that is not finite is an error."""
-        loss_sum, norm = torch.stack([launched.loss_sum, launched.norm.to(launched.loss_sum)]).tolist()
+        loss_sum, norm = launched.sent.read().tolist()
         if not math.isfinite(loss_sum + norm):
             self._explain(launched)
         return self._add_up(loss_sum, 0.0)[0] / launched.labels
@@ -147,7 +149,9 @@ class Stepper:
             loss = self._backward(data, share, place, exchange=number == len(batches) and not again, check=again)
             loss_sum += loss.double() * count
         gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
-        return Launched(epoch, step, labels, loss_sum, get_total_norm(gradients))
+        norm = get_total_norm(gradients)
+        sent = Fetched(torch.stack([loss_sum, norm.to(loss_sum)]))
+        return Launched(epoch, step, labels, loss_sum, norm, sent)
 
     def _backward(self, data: GraphBatch, share: float, place: str, *, exchange: bool, check: bool) -> Tensor:
         """The loss of a batch; its gradient, times ``share``, is added to the weights'."""

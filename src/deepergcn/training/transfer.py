@@ -1,4 +1,4 @@
-"""Transfer of batches to the device of the network: to a GPU one step ahead, while it computes."""
+"""Transfer of batches to the device of the network, to a GPU one step ahead, and of its results back to the host."""
 
 from collections.abc import Iterable, Iterator
 from copy import copy
@@ -53,6 +53,25 @@ def prefetched(
         ahead = moved, known
     if ahead is not None:
         yield ahead
+
+
+class Fetched:
+    """Numbers on their way to the host, where ``read`` gives them.
+
+    A GPU does its work in the order in which it was queued. The copy is queued here, right behind the work that gives
+    the numbers, so that ``read`` waits for these two alone, and not for what has been queued since.
+    """
+
+    def __init__(self, numbers: Tensor) -> None:
+        self._numbers, self._done = numbers.detach(), None
+        if numbers.device.type == "cuda":
+            self._numbers = self._numbers.to("cpu", non_blocking=True)  # into pinned memory
+            self._done = torch.cuda.current_stream(numbers.device).record_event()
+
+    def read(self) -> Tensor:
+        if self._done is not None:
+            self._done.synchronize()
+        return self._numbers.cpu()
 
 
 def _moved(batch: GraphBatch, device: torch.device) -> GraphBatch:

@@ -15,7 +15,7 @@ from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.state import Scores
 from deepergcn.training.cost.sizes import evaluation_partitions
 from deepergcn.training.scoring.losses import LossFunction, balanced_weight, present_labels
-from deepergcn.training.transfer import prefetched
+from deepergcn.training.transfer import Fetched, prefetched
 
 Forward = Callable[..., Tensor]
 """A network, or its ``embed``, called with a batch."""
@@ -63,19 +63,19 @@ class Evaluation:
     def outputs(self, forward: Forward) -> Tensor:
         """The outputs of ``forward`` for every item of the dataset, [items, outputs], averaged over draws.
 
-        They are NaN for items that are not evaluated. Every process gets all of them. What a GPU gives is fetched after
-        it has been told the next batch.
+        They are NaN for items that are not evaluated. Every process gets all of them. What a GPU gives is taken in
+        while it computes the next batch.
         """
         outputs = OutputMean(self.dataset.num_items)
-        waiting: tuple[Tensor, Tensor] | None = None
+        waiting: tuple[Tensor, Fetched] | None = None
         with torch.no_grad():
             batches = (([batch], batch.item) for batch in self._batches())
             for (batch,), item in prefetched(batches, self.device):
-                fetched, waiting = waiting, (item, forward(batch))
-                if fetched is not None:
-                    outputs.add(*fetched)
+                before, waiting = waiting, (item, Fetched(forward(batch)))
+                if before is not None:
+                    outputs.add(before[0], before[1].read())
         if waiting is not None:
-            outputs.add(*waiting)
+            outputs.add(waiting[0], waiting[1].read())
         if self.world > 1:
             self._add_up(outputs)
         return outputs.mean()
