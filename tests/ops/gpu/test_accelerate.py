@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from torch_geometric.nn import GENConv
+from torch_geometric.nn import GENConv, PowerMeanAggregation
 
 import deepergcn
 from deepergcn.nn.pyg import fast_aggregation
+from deepergcn.nn.pyg.adjacency_cache import cached_adjacency
 from deepergcn.ops.operators import device
 
 
@@ -40,8 +41,43 @@ def test_a_model_of_pyg_runs_on_the_kernels(options: dict[str, Any], monkeypatch
         torch.testing.assert_close(got, expected)
 
 
+@pytest.mark.usefixtures("fake_gpu")
+@pytest.mark.parametrize("options", [{"aggr": "softmax", "learn_t": True}, {"aggr": "powermean", "learn_p": True}])
+def test_no_layer_of_an_accelerated_model_is_waited_for(options: dict[str, Any]) -> None:
+    """The device meta cannot be read: a layer that compares edges, or looks at p, would fail."""
+    with torch.device("meta"):
+        layers = [deepergcn.accelerate(GENConv(4, 4, **options)) for _ in range(2)]
+        x, edge_index = torch.empty(30, 4), torch.empty(2, 2000, dtype=torch.int64)
+    known = [cached_adjacency(edge_index, 30, 30)]
+    for layer in layers:
+        x = layer(x, edge_index)
+        known.append(cached_adjacency(edge_index, 30, 30))
+    x.sum().backward()
+    assert all(adjacency is known[0] for adjacency in known)
+    edge_index[0] = 0  # the version counter tells
+    assert cached_adjacency(edge_index, 30, 30) is not known[0]
+    edge_index.data = torch.empty(2, 2001, dtype=torch.int64, device="meta")
+    assert cached_adjacency(edge_index, 30, 30).num_edges == 2001
+
+
+def test_a_power_of_zero_gives_what_pyg_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a GPU nobody looks whether p is 0, so that the fast path has to be right there too."""
+    theirs = PowerMeanAggregation(p=0.0, learn=True)
+    adjacency = cached_adjacency(torch.tensor([[0, 1, 2], [1, 1, 0]]), 3, 3)
+    m = torch.rand(3, 4) + 0.5
+    expected = theirs(m[[0, 1, 2]], torch.tensor([1, 1, 0]), dim_size=3)
+    assert expected.unique().tolist() == [0.0, 1.0]
+    monkeypatch.setattr(fast_aggregation, "_is_unread", lambda p: True)
+    assert torch.equal(fast_aggregation._power_mean(theirs, m, adjacency), expected)
+
+
 def test_a_gpu_without_triton_is_left_to_pyg(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device, "find_spec", lambda name: None)
+    assert not device._has_triton(0)
+
+
+def test_a_gpu_of_amd_is_left_to_plain_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.version, "hip", "6.4")
     assert not device._has_triton(0)
 
 

@@ -45,7 +45,7 @@ def accelerate(model: Model) -> Model:
     Parameters, ``state_dict``, hooks, ``repr`` and results stay PyG's, including its clamps; only the class of each
     module changes, to a subclass of the same name. Modules that are not exactly as PyG defines them (a subclass, a
     replaced method, a hook on a step that the fast path skips) and cases that the fast path does not support (graphs of
-    fewer than ``SMALL`` edges, devices other than the CPU, explanations, torch.func, export, TorchScript) fall back to
+    fewer than ``SMALL`` edges, devices without kernels, explanations, torch.func, export, TorchScript) fall back to
     PyG's code. :func:`accelerated` reports what was changed, :func:`deaccelerate` undoes it.
 
     A copy of an accelerated model is accelerated; a pickle holds PyG's own classes and must be accelerated again after

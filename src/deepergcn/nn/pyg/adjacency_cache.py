@@ -15,8 +15,17 @@ ENTRIES = 4
 """The number of entries per tensor, which may have several views."""
 
 
+class _Version(NamedTuple):
+    """What tells on a GPU whether numbers have changed."""
+
+    memory: int
+    changes: int
+
+
 class _Entry(NamedTuple):
-    numbers: tuple[Tensor, ...]
+    """A structure, with a copy of the numbers that it was made from, or their version."""
+
+    numbers: tuple[Tensor, ...] | _Version
     adjacency: Adjacency
 
 
@@ -47,18 +56,21 @@ def _recall(tensor: Tensor, kind: Hashable, build: Callable[[], Adjacency]) -> A
     """The cached result of ``build`` for this tensor, if its content has not changed.
 
     The content is compared with a copy: torch's version counter does not see writes through ``.data``, a NumPy array
-    or another process. The comparison takes a small fraction of the time of a layer.
+    or another process. The comparison takes a small fraction of the time of a layer. On a GPU it would have to be
+    waited for in every layer; there the version counter decides, as it does for autograd.
     """
     if torch.compiler.is_compiling() or not is_supported(tensor):
         return build()
     owner = tensor if tensor._base is None else tensor._base
     numbers = _numbers(tensor)
-    key = (kind, tensor.layout, *((n.storage_offset(), tuple(n.shape), n.stride()) for n in numbers))
+    key = (kind, _stream(tensor), tensor.layout, *((n.storage_offset(), tuple(n.shape), n.stride()) for n in numbers))
     with _lock:
         entry = _known.get(id(owner), {}).get(key)
-    if entry is not None and all(map(torch.equal, entry.numbers, numbers)):
+    version = _version(tensor)
+    if entry is not None and _is_same(entry.numbers, numbers if version is None else version):
         return entry.adjacency
-    copies = tuple(n.clone() for n in numbers)  # first, so that a change during the build is noticed next time
+    # first, so that a change during the build is noticed next time
+    then = tuple(n.clone() for n in numbers) if version is None else version
     adjacency = build()
     with _lock:
         if id(owner) not in _known:
@@ -68,8 +80,26 @@ def _recall(tensor: Tensor, kind: Hashable, build: Callable[[], Adjacency]) -> A
         entries.pop(key, None)
         while len(entries) >= ENTRIES:
             entries.pop(next(iter(entries)))
-        entries[key] = _Entry(copies, adjacency)
+        entries[key] = _Entry(then, adjacency)
     return adjacency
+
+
+def _stream(tensor: Tensor) -> int:
+    """The stream of a GPU that works on the tensor: what one has queued is not yet there for another."""
+    return torch.cuda.current_stream(tensor.device).cuda_stream if tensor.device.type == "cuda" else 0
+
+
+def _version(tensor: Tensor) -> _Version | None:
+    """The version of a GPU's numbers; the tensors of inference mode count no changes."""
+    if tensor.device.type == "cpu" or tensor.layout != torch.strided or tensor.is_inference():
+        return None
+    return _Version(tensor.data_ptr(), tensor._version)
+
+
+def _is_same(then: tuple[Tensor, ...] | _Version, now: tuple[Tensor, ...] | _Version) -> bool:
+    if isinstance(then, _Version) or isinstance(now, _Version):
+        return type(then) is type(now) and then == now
+    return all(map(torch.equal, then, now))
 
 
 def _numbers(tensor: Tensor) -> tuple[Tensor, ...]:

@@ -123,10 +123,18 @@ def reduce_messages(
 
 
 def _has_power(p: Any) -> bool:
-    """Whether p is not 0, where PyG's power mean is 1 for any messages; unknown in a compiled program."""
+    """Whether p is not 0, where PyG's power mean is 1 for any messages; unknown in a compiled program.
+
+    A GPU is not waited for: there ``_power_mean`` gives what PyG gives for a p of 0.
+    """
     if not isinstance(p, Tensor):
         return bool(p != 0)
-    return not torch.compiler.is_compiling() and bool((p.detach() != 0).all())
+    return not torch.compiler.is_compiling() and (_is_unread(p) or bool((p.detach() != 0).all()))
+
+
+def _is_unread(p: Any) -> bool:
+    """Whether p lies on a GPU."""
+    return isinstance(p, Tensor) and p.device.type != "cpu"
 
 
 def _power_mean(module: Any, m: Tensor, adjacency: Adjacency) -> Tensor:
@@ -141,7 +149,10 @@ def _power_mean(module: Any, m: Tensor, adjacency: Adjacency) -> Tensor:
     empty = (adjacency.degree() == 0)[:, None]
     log_of_mean = p * torch.where(empty, 1.0, r).log()
     log_of_mean = torch.where(empty, math.log(low), log_of_mean)
-    out: Tensor = (log_of_mean.clamp(math.log(low), None if high is None else math.log(high)) / p).exp()
+    log_of_mean = log_of_mean.clamp(math.log(low), None if high is None else math.log(high))
+    out: Tensor = (log_of_mean / p).exp()
+    if _is_unread(p):
+        out = torch.where(p == 0, log_of_mean.detach().exp() ** (1 / p.detach()), out)
     return out
 
 

@@ -34,7 +34,10 @@ def gpu_kernels(name: str) -> Any:
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _has_triton(index: int) -> bool:
-    """Whether Triton is installed and makes code for this GPU; a GPU that is only traced for is taken for a new one."""
-    if find_spec("triton") is None:
+    """Whether Triton is installed and makes code for this GPU; a GPU that is only traced for is taken for a new one.
+
+    AMD's GPUs have the device type cuda too: the kernels have not been compiled for them.
+    """
+    if torch.version.hip is not None or find_spec("triton") is None:
         return False
     return not torch.cuda.is_available() or torch.cuda.get_device_capability(index) >= _OLDEST
