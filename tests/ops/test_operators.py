@@ -145,3 +145,24 @@ def test_autocast_to_bfloat16_trains() -> None:
         losses.append(loss.item())
     assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
     assert losses[-1] < losses[0] / 2, losses
+
+
+@pytest.mark.parametrize("kind", ["none", "dense", "table", "affine"])
+def test_tensors_stay_on_their_device_whatever_the_default_is(kind: str) -> None:
+    """As after ``torch.set_default_device("cuda")``, for tensors that are not there."""
+    adjacency = ops.Adjacency.from_edge_index(torch.randint(6, (2, 15)), 6)
+    x = torch.randn(6, 4, requires_grad=True)
+    edge = edge_tensors(kind, 15, 4)
+    term: Any = {"none": lambda: None, "dense": ops.Dense, "table": ops.Table, "affine": ops.Affine}[kind]
+    results = []
+    for default in ("cpu", "meta"):
+        torch.manual_seed(0)
+        with torch.device(default):
+            adjacency = ops.Adjacency.from_edge_index(adjacency.edge_index(), 6)
+            out = x.new_zeros(())
+            for function in (ops.softmax, ops.power_mean, ops.max, ops.mean):
+                out = out + function(x, adjacency, term(*edge), y=0.5).sum()  # type: ignore[operator]
+            out = out + norm_relu_dropout.norm_relu_dropout(x, "batch", dropout=0.5)[0].square().sum()
+            learned = [x, *(t for t in edge if t.requires_grad)]
+            results.append([out.detach(), *torch.autograd.grad(out, learned)])
+    assert all(map(torch.equal, *results))

@@ -128,7 +128,7 @@ class _Pass:
 
     def draw_seed(self) -> int | None:
         """A seed from torch's default generator."""
-        return int(torch.randint(2**62, ())) if self.layers[0].training else None
+        return int(torch.randint(2**62, (), device="cpu")) if self.layers[0].training else None
 
     def weights(self) -> list[nn.Parameter]:
         """All parameters once, in a fixed order."""

@@ -63,7 +63,7 @@ def norm_relu_dropout(
         mask = F.dropout(torch.ones_like(x, dtype=dtype), dropout) if dropout > 0 else None
         out, mean, variance = _define(x.to(dtype), scale, shift, centre, var, mask, statistics, eps, relu)
         return out.to(x.dtype), mean.detach(), variance.detach()
-    seed = torch.randint(2**63 - 1, ()) if dropout > 0 else None
+    seed = torch.randint(2**63 - 1, (), device="cpu") if dropout > 0 else None
     stored = x if device.on_gpu(x) else x.to(dtype)
     arguments = (stored, scale, shift, centre, var, seed, statistics, eps, relu, dropout)
     run: Any = _Eager.apply if is_eager(x) else _operator

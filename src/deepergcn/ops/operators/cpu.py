@@ -95,7 +95,7 @@ def run_backward(
         rows = edge[1].shape[0]
         chunks = min(chunks, max(_TABLE_BYTES // max(rows * channels * x.element_size(), 1), 1))
         copies = chunks
-    tables = torch.zeros(copies, rows, channels, dtype=x.dtype)
+    tables = x.new_zeros(copies, rows, channels)
     totals = np.zeros((chunks, features + 2, channels))
     rowptr, target, place = (array(t) for t in graph[3:])
     backward(
