@@ -154,14 +154,15 @@ def test_tensors_stay_on_their_device_whatever_the_default_is(kind: str) -> None
     x = torch.randn(6, 4, requires_grad=True)
     edge = edge_tensors(kind, 15, 4)
     term: Any = {"none": lambda: None, "dense": ops.Dense, "table": ops.Table, "affine": ops.Affine}[kind]
+    functions: list[Any] = [ops.softmax, ops.power_mean, ops.max, ops.mean]
     results = []
     for default in ("cpu", "meta"):
         torch.manual_seed(0)
         with torch.device(default):
             adjacency = ops.Adjacency.from_edge_index(adjacency.edge_index(), 6)
             out = x.new_zeros(())
-            for function in (ops.softmax, ops.power_mean, ops.max, ops.mean):
-                out = out + function(x, adjacency, term(*edge), y=0.5).sum()  # type: ignore[operator]
+            for function in functions:
+                out = out + function(x, adjacency, term(*edge), y=0.5).sum()
             out = out + norm_relu_dropout.norm_relu_dropout(x, "batch", dropout=0.5)[0].square().sum()
             learned = [x, *(t for t in edge if t.requires_grad)]
             results.append([out.detach(), *torch.autograd.grad(out, learned)])
