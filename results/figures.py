@@ -1,11 +1,13 @@
 """Make the tables and pictures of the README files and of the site from the results: ``make figures``.
 
 What stands between ``<!-- results: STUDY -->`` and ``<!-- end -->`` in a README file is replaced, by the tables of the
-study, and their pictures where the line says ``with pictures``. A run that was repeated with more epochs is not shown.
+study, and their pictures where the line says ``with pictures``. A run of few epochs
+that was repeated with more is not shown.
 What stands between ``<!-- figure: NAME -->`` and ``<!-- end -->`` is replaced by the table or picture of that name.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -59,7 +61,7 @@ def main() -> None:
 
 def _filled(folder: Path, files: dict[Path, str], place: re.Match[str]) -> str:
     name = place["study"]
-    study, results = load_study(name), _longest(read_results(HERE / f"{name}.csv"))
+    study, results = load_study(name), _shown(read_results(HERE / f"{name}.csv"))
     parts = []
     for told in dict.fromkeys(map(_told, results)):
         chosen = [result for result in results if _told(result) == told]
@@ -76,13 +78,20 @@ def _told(result: Result) -> str:
     return f"{result.dataset}, {result.epochs} epochs{settings}"
 
 
-def _longest(results: list[Result]) -> list[Result]:
-    """Every cell and seed with its largest number of epochs, the longest runs first."""
-    kept: dict[tuple[str, str, str, str, int], Result] = {}
+def _shown(results: list[Result]) -> list[Result]:
+    """Every run of at least the usual number of epochs, and of the other cells the longest; the longest runs first."""
+    usual, most = dict[str, int](), dict[tuple[str, str, str, str, int], int]()
+    for dataset in {result.dataset for result in results}:
+        numbers = Counter(_epochs(result) for result in results if result.dataset == dataset)
+        usual[dataset] = numbers.most_common(1)[0][0]
     for result in results:
-        if result.cell not in kept or (kept[result.cell].epochs or 0) < (result.epochs or 0):
-            kept[result.cell] = result
-    return sorted(kept.values(), key=lambda result: -(result.epochs or 0))
+        most[result.cell] = max(most.get(result.cell, 0), _epochs(result))
+    kept = [result for result in results if _epochs(result) >= min(usual[result.dataset], most[result.cell])]
+    return sorted(kept, key=lambda result: -_epochs(result))
+
+
+def _epochs(result: Result) -> int:
+    return result.epochs or 0
 
 
 def _pictures(study: StudyDefinition, table: ScoreTable, name: str, folder: Path, files: dict[Path, str]) -> list[str]:

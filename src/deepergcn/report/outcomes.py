@@ -54,7 +54,7 @@ class WorstError:
 
     name: str
     text: str
-    picture: Markup = Markup("")
+    picture: Markup
 
 
 def outcome_charts(found: Outcomes) -> list[LineChart]:
@@ -116,9 +116,8 @@ def worst_errors(found: Outcomes) -> list[WorstError]:
     pictures = ["" if found.smiles is None else draw_molecule(found.smiles(place)) for place in chosen]
     if not all(pictures):
         pictures = [""] * len(chosen)
-    return [
-        WorstError(found.ids[place], texts[place], Markup(svg)) for place, svg in zip(chosen, pictures, strict=True)
-    ]
+    drawn = zip(chosen, map(Markup, pictures), strict=True)
+    return [WorstError(found.ids[place], texts[place], picture) for place, picture in drawn]
 
 
 def _roc(name: str, truth: Floats, values: Floats, colour: str) -> Line:
