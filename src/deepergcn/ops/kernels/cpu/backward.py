@@ -16,13 +16,12 @@ Arrays named by g, out, S, dominant, relative, offset and ties are [targets, cha
 is added by two chunks to the same place, and the chunks' sums are added in their order: every run gives the same bits.
 """
 
-import numpy as np
-from numba import prange
 from numba.extending import overload
 
 from deepergcn.ops.kernels.cpu.intrinsics import bare, prefetch_row, sum_rows, working_row, working_rows
 from deepergcn.ops.kernels.cpu.jit import OPTIONS, body, kernel
 from deepergcn.ops.kernels.cpu.maths import log, root_of_exp, weight
+from deepergcn.ops.kernels.cpu.record import write_call
 from deepergcn.ops.kernels.cpu.rows import (
     FLUSH,
     TOGETHER,
@@ -49,6 +48,9 @@ def _backward(chunk, chunks, rowptr, target, place, x, edge, floor, eps, rule, d
         tables: [chunks, rows, channels], or one for all chunks with a row an edge: the gradient of a table.
         totals: [chunks, K + 2, channels], float64: the gradients of weight, bias and, last, beta.
     """
+    if chunk < 0:
+        write_call(chunks)
+        return
     x, edge, rule = bare(x), bare(edge), bare(rule)
     target, place, tables = bare(target), bare(place), bare(tables)
     channels = x.shape[1]
@@ -86,10 +88,7 @@ def _backward(chunk, chunks, rowptr, target, place, x, edge, floor, eps, rule, d
     flush(sums, totals[chunk])
 
 
-@kernel(_backward)
-def backward(chunks, rowptr, target, place, x, edge, floor, eps, rule, dx, tables, totals):
-    for chunk in prange(chunks):
-        _backward(np.intp(chunk), chunks, rowptr, target, place, x, edge, floor, eps, rule, dx, tables, totals)
+backward = kernel(_backward)
 
 
 def prefetch_target(rule, v):

@@ -1,10 +1,10 @@
 """Max and min of the messages: messages that tie for it share the gradient evenly."""
 
 import numpy as np
-from numba import prange
 
 from deepergcn.ops.kernels.cpu.intrinsics import bare, choose, prefetch_row, working_row
 from deepergcn.ops.kernels.cpu.jit import body, kernel
+from deepergcn.ops.kernels.cpu.record import write_call
 from deepergcn.ops.kernels.cpu.rows import (
     chunk_begin,
     edge_part,
@@ -24,6 +24,9 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, ou
         sign: 1 for max, -1 for min.
         out, ties: [targets, channels].
     """
+    if chunk < 0:
+        write_call(chunks)
+        return
     x, edge = bare(x), bare(edge)
     source, place = bare(source), bare(place)
     channels = x.shape[1]
@@ -57,7 +60,4 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, ou
             ties[v, j] = count[j] if top[j] == top[j] else np.nan
 
 
-@kernel(_forward)
-def forward(chunks, rowptr, source, place, x, edge, floor, eps, sign, out, ties):
-    for chunk in prange(chunks):
-        _forward(np.intp(chunk), chunks, rowptr, source, place, x, edge, floor, eps, sign, out, ties)
+forward = kernel(_forward)

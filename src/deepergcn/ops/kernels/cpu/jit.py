@@ -1,5 +1,6 @@
 """How kernels are compiled and started."""
 
+import ctypes
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import numba
 import torch
 
+from deepergcn.ops.kernels.cpu.record import RECORD, every_chunk
 from deepergcn.ops.kernels.machine_code import compile_kernel, kernel_folder
 
 # Products and sums may fuse into one rounding. Nothing else is allowed: NaN and infinity stay what they are.
@@ -22,36 +24,36 @@ _FOLDER = kernel_folder(Path(__file__).parent)
 
 
 def body(function: Callable[..., None]) -> Any:
-    """What a kernel does for one chunk: ``function(chunk, chunks, ...)`` writes into the arrays that it is given."""
-    return _compile(function, parallel=False)
+    """What a kernel does for one chunk: ``function(chunk, chunks, ...)`` writes into the arrays that it is given.
+
+    For a negative chunk it writes the call to a record instead; see :mod:`deepergcn.ops.kernels.cpu.record`.
+    """
+    return compile_kernel(function, _FOLDER, **OPTIONS)
 
 
-def kernel(one_chunk: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def kernel(one_chunk: Any) -> Callable[..., None]:
     """The kernel with this body: compiled on first use, its machine code kept on disk, on as many threads as torch has.
 
-    The decorated function goes over all chunks in a ``prange``. A single chunk, or a single thread, does not enter it:
-    on a busy machine the start of a parallel region can wait for milliseconds.
+    A single chunk, or a single thread, does not enter the loop in parallel: on a busy machine the start of a parallel
+    region can wait for milliseconds.
     """
 
-    def decorate(every_chunk: Callable[..., None]) -> Callable[..., None]:
-        in_parallel = _compile(every_chunk, parallel=True)
+    def launch(chunks: int, *arguments: Any) -> None:
+        threads = min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS)
+        if threads == 1 or chunks == 1:
+            one_after_another(one_chunk, chunks, arguments)
+            return
+        numba.set_num_threads(threads)
+        record = ctypes.create_string_buffer(RECORD)
+        address = ctypes.addressof(record)
+        one_chunk(-1, address, *arguments)
+        if _may_run_concurrently():
+            _in_parallel(address, chunks)
+        else:
+            with _workqueue:
+                _in_parallel(address, chunks)
 
-        def launch(chunks: int, *arguments: Any) -> None:
-            threads = min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS)
-            if threads == 1 or chunks == 1:
-                one_after_another(one_chunk, chunks, arguments)
-                return
-            numba.set_num_threads(threads)
-            if _may_run_concurrently():
-                in_parallel(chunks, *arguments)
-            else:
-                with _workqueue:
-                    in_parallel(chunks, *arguments)
-
-        launch.__name__ = every_chunk.__name__
-        return launch
-
-    return decorate
+    return launch
 
 
 def one_after_another(one_chunk: Callable[..., None], chunks: int, arguments: tuple[Any, ...]) -> None:
@@ -60,13 +62,12 @@ def one_after_another(one_chunk: Callable[..., None], chunks: int, arguments: tu
         one_chunk(chunk, chunks, *arguments)
 
 
-def _compile(function: Callable[..., None], parallel: bool) -> Any:
-    return compile_kernel(function, _FOLDER, parallel=parallel, **OPTIONS)
-
-
 def _may_run_concurrently() -> bool:
     """Numba's workqueue layer, the last resort where OpenMP and TBB are missing, aborts when two threads enter it."""
     try:
         return bool(numba.threading_layer() != "workqueue")
     except ValueError:  # no kernel has run yet, so that the layer is still unknown
         return False
+
+
+_in_parallel = compile_kernel(every_chunk, _FOLDER, parallel=True)

@@ -5,10 +5,11 @@ the same bits for any number of threads, and never stored.
 """
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from deepergcn.ops.kernels.cpu.intrinsics import mixed, nth_key, sum_rows, working_row
 from deepergcn.ops.kernels.cpu.jit import LANES, body, kernel
+from deepergcn.ops.kernels.cpu.record import write_call
 from deepergcn.ops.kernels.cpu.rows import FLUSH, flush
 
 _U = np.uint32
@@ -38,6 +39,9 @@ def _moments(chunk, chunks, x, totals):
 
     Both are of x less its first row: where the mean is large beside the deviation, their difference would cancel.
     """
+    if chunk < 0:
+        write_call(chunks)
+        return
     begin, end = _rows_of(x, chunk, chunks)
     for u in range(begin, end):
         for j in range(x.shape[1]):
@@ -46,10 +50,7 @@ def _moments(chunk, chunks, x, totals):
             totals[chunk, 1, j] += value * value
 
 
-@kernel(_moments)
-def moments(chunks, x, totals):
-    for chunk in prange(chunks):
-        _moments(np.intp(chunk), chunks, x, totals)
+moments = kernel(_moments)
 
 
 @body
@@ -59,6 +60,9 @@ def _apply(chunk, chunks, x, mean, scale, shift, floor, seed, threshold, gain, o
     ``floor`` is 0 for ReLU, NaN for none; a value is kept where its hash reaches ``threshold``, and then multiplied by
     ``gain``.
     """
+    if chunk < 0:
+        write_call(chunks)
+        return
     zero = x.dtype.type(0)
     begin, end = _rows_of(x, chunk, chunks)
     for u in range(begin, end):
@@ -69,10 +73,7 @@ def _apply(chunk, chunks, x, mean, scale, shift, floor, seed, threshold, gain, o
             out[u, j] = h * gain if _kept(key, j, threshold) else zero
 
 
-@kernel(_apply)
-def apply(chunks, x, mean, scale, shift, floor, seed, threshold, gain, out):
-    for chunk in prange(chunks):
-        _apply(np.intp(chunk), chunks, x, mean, scale, shift, floor, seed, threshold, gain, out)
+apply = kernel(_apply)
 
 
 @body
@@ -81,6 +82,9 @@ def _gate(chunk, chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold,
 
     ``totals`` is [chunks, 2, channels]: dshift, dscale / rstd.
     """
+    if chunk < 0:
+        write_call(chunks)
+        return
     channels = x.shape[1]
     zero = x.dtype.type(0)
     sums = sum_rows(x, 2, channels)
@@ -102,15 +106,15 @@ def _gate(chunk, chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold,
     flush(sums, totals[chunk])
 
 
-@kernel(_gate)
-def gate(chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, dh, totals):
-    for chunk in prange(chunks):
-        _gate(np.intp(chunk), chunks, g, x, mean, rstd, scale, shift, floor, seed, threshold, gain, dh, totals)
+gate = kernel(_gate)
 
 
 @body
 def _unscale(chunk, chunks, x, mean, rstd, scale, level, tilt, dx):
     """dx = scale (dh - level - tilt (x - mean) rstd), where dx holds dh before."""
+    if chunk < 0:
+        write_call(chunks)
+        return
     begin, end = _rows_of(x, chunk, chunks)
     for u in range(begin, end):
         for j in range(x.shape[1]):
@@ -118,10 +122,7 @@ def _unscale(chunk, chunks, x, mean, rstd, scale, level, tilt, dx):
             dx[u, j] = scale[j] * (dx[u, j] - level[j] - tilt[j] * (away * rstd[j]))
 
 
-@kernel(_unscale)
-def unscale(chunks, x, mean, rstd, scale, level, tilt, dx):
-    for chunk in prange(chunks):
-        _unscale(np.intp(chunk), chunks, x, mean, rstd, scale, level, tilt, dx)
+unscale = kernel(_unscale)
 
 
 @njit(**LANES)
@@ -141,6 +142,9 @@ def _row_moments(x, u, eps):
 @body
 def _layer(chunk, chunks, x, scale, shift, eps, floor, seed, threshold, gain, out):
     """As ``apply``, with the moments of each row: layer normalization."""
+    if chunk < 0:
+        write_call(chunks)
+        return
     zero = x.dtype.type(0)
     begin, end = _rows_of(x, chunk, chunks)
     for u in range(begin, end):
@@ -152,10 +156,7 @@ def _layer(chunk, chunks, x, scale, shift, eps, floor, seed, threshold, gain, ou
             out[u, j] = h * gain if _kept(key, j, threshold) else zero
 
 
-@kernel(_layer)
-def layer(chunks, x, scale, shift, eps, floor, seed, threshold, gain, out):
-    for chunk in prange(chunks):
-        _layer(np.intp(chunk), chunks, x, scale, shift, eps, floor, seed, threshold, gain, out)
+layer = kernel(_layer)
 
 
 @njit(**LANES)
@@ -173,6 +174,9 @@ def _row_means(push, unit):
 @body
 def _layer_backward(chunk, chunks, g, x, scale, shift, eps, floor, seed, threshold, gain, dx, totals):
     """dx, and the sums for dscale and dshift in every channel, [chunks, 2, channels]."""
+    if chunk < 0:
+        write_call(chunks)
+        return
     channels = x.shape[1]
     unit = working_row(x, channels)
     push = working_row(x, channels)
@@ -200,7 +204,4 @@ def _layer_backward(chunk, chunks, g, x, scale, shift, eps, floor, seed, thresho
     flush(sums, totals[chunk])
 
 
-@kernel(_layer_backward)
-def layer_backward(chunks, g, x, scale, shift, eps, floor, seed, threshold, gain, dx, totals):
-    for chunk in prange(chunks):
-        _layer_backward(np.intp(chunk), chunks, g, x, scale, shift, eps, floor, seed, threshold, gain, dx, totals)
+layer_backward = kernel(_layer_backward)

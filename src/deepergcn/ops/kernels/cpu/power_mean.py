@@ -8,11 +8,11 @@ The slope in p is a mean of terms that are never negative, so that it has no can
 """
 
 import numpy as np
-from numba import prange
 
 from deepergcn.ops.kernels.cpu.intrinsics import bare, prefetch_row, working_row, working_rows
 from deepergcn.ops.kernels.cpu.jit import body, kernel
 from deepergcn.ops.kernels.cpu.maths import excess, exp_pair, log, log1p, root_of_exp
+from deepergcn.ops.kernels.cpu.record import write_call
 from deepergcn.ops.kernels.cpu.rows import chunk_begin, load_again, load_dominant, lookahead, prefetch_edge
 
 
@@ -25,6 +25,9 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, p,
         out, relative, dominant, total: [targets, channels]; ``dominant`` is m*, ``total`` is S = sum exp(p d).
         slope: [targets, channels], dout/dp = out dM/dp; no rows where nobody asks for it.
     """
+    if chunk < 0:
+        write_call(chunks)
+        return
     x, edge = bare(x), bare(edge)
     source, place, sign, p = bare(source), bare(place), bare(sign), bare(p)
     channels = x.shape[1]
@@ -96,24 +99,4 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, p,
                 slope[v, j] = out[v, j] * (Q[j] * share)
 
 
-@kernel(_forward)
-def forward(chunks, rowptr, source, place, x, edge, floor, eps, sign, p, out, relative, dominant, total, slope):
-    for chunk in prange(chunks):
-        _forward(
-            np.intp(chunk),
-            chunks,
-            rowptr,
-            source,
-            place,
-            x,
-            edge,
-            floor,
-            eps,
-            sign,
-            p,
-            out,
-            relative,
-            dominant,
-            total,
-            slope,
-        )
+forward = kernel(_forward)

@@ -13,18 +13,19 @@ Logarithms of powers are kept in float64, so that M has full float32 accuracy ho
 division by p makes this the path of powers that are not small.
 """
 
-import numpy as np
-from numba import prange
-
 from deepergcn.ops.kernels.cpu.intrinsics import prefetch_pair, working_row
 from deepergcn.ops.kernels.cpu.jit import body, kernel
 from deepergcn.ops.kernels.cpu.maths import excess_of, exp_of_double, log_in_double
+from deepergcn.ops.kernels.cpu.record import write_call
 from deepergcn.ops.kernels.cpu.rows import FROM_CACHE, chunk_begin, lookahead, message
 
 
 @body
 def _powers(chunk, chunks, x, floor, eps, p, shift, powers):
     """powers = e and, where it has room for it, l: [sources, 1 or 2, channels]; ``shift`` is c."""
+    if chunk < 0:
+        write_call(chunks)
+        return
     for u in range(x.shape[0] * chunk // chunks, x.shape[0] * (chunk + 1) // chunks):
         if powers.shape[1] == 1:
             for j in range(x.shape[1]):
@@ -38,15 +39,15 @@ def _powers(chunk, chunks, x, floor, eps, p, shift, powers):
                 powers[u, 1, j] = away
 
 
-@kernel(_powers)
-def powers_of(chunks, x, floor, eps, p, shift, powers):
-    for chunk in prange(chunks):
-        _powers(np.intp(chunk), chunks, x, floor, eps, p, shift, powers)
+powers_of = kernel(_powers)
 
 
 @body
 def _forward(chunk, chunks, rowptr, source, powers, p, shift, out, relative, total, slope):
     """out = c exp(M), relative = exp(M), total = S for every target; ``slope``, where it has rows, becomes dout/dp."""
+    if chunk < 0:
+        write_call(chunks)
+        return
     channels = out.shape[1]
     edges = source.shape[0]
     ahead = lookahead(powers, edges)
@@ -97,15 +98,15 @@ def _forward(chunk, chunks, rowptr, source, powers, p, shift, out, relative, tot
                 slope[v, j] = out[v, j] * (Q[j] * share / (p[j] * p[j]))
 
 
-@kernel(_forward)
-def forward(chunks, rowptr, source, powers, p, shift, out, relative, total, slope):
-    for chunk in prange(chunks):
-        _forward(np.intp(chunk), chunks, rowptr, source, powers, p, shift, out, relative, total, slope)
+forward = kernel(_forward)
 
 
 @body
 def _backward(chunk, chunks, rowptr, target, x, floor, eps, p, shift, shares, dx):
     """dx for every source, from shares = g (out / c) / S, [targets, 1, channels]."""
+    if chunk < 0:
+        write_call(chunks)
+        return
     channels = x.shape[1]
     edges = target.shape[0]
     ahead = lookahead(shares, edges)
@@ -126,7 +127,4 @@ def _backward(chunk, chunks, rowptr, target, x, floor, eps, p, shift, shares, dx
             dx[u, j] = zero if x[u, j] <= floor else G[j] * e / ratio
 
 
-@kernel(_backward)
-def backward(chunks, rowptr, target, x, floor, eps, p, shift, shares, dx):
-    for chunk in prange(chunks):
-        _backward(np.intp(chunk), chunks, rowptr, target, x, floor, eps, p, shift, shares, dx)
+backward = kernel(_backward)

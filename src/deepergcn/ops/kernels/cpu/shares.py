@@ -1,10 +1,10 @@
 """What the backward of a node path reads of a target, made once a target, and the gradient of beta or p."""
 
 import numpy as np
-from numba import prange
 
 from deepergcn.ops.kernels.cpu.intrinsics import working_row
 from deepergcn.ops.kernels.cpu.jit import body, kernel
+from deepergcn.ops.kernels.cpu.record import write_call
 
 
 @body
@@ -17,6 +17,9 @@ def _shares(chunk, chunks, g, factor, total, slope, shares, totals):
         shares: [targets, 1 or 2, channels].
         totals: [chunks, channels], float64, becomes the sum of g slope.
     """
+    if chunk < 0:
+        write_call(chunks)
+        return
     channels = g.shape[1]
     acc = working_row(totals, channels)
     for j in range(channels):
@@ -37,7 +40,4 @@ def _shares(chunk, chunks, g, factor, total, slope, shares, totals):
         totals[chunk, j] = acc[j]
 
 
-@kernel(_shares)
-def shares_of(chunks, g, factor, total, slope, shares, totals):
-    for chunk in prange(chunks):
-        _shares(np.intp(chunk), chunks, g, factor, total, slope, shares, totals)
+shares_of = kernel(_shares)

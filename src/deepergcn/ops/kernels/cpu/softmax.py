@@ -9,11 +9,12 @@ in-edges in a small graph, as most atoms are, takes one pass with all its messag
 """
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from deepergcn.ops.kernels.cpu.intrinsics import bare, prefetch_row, working_row, working_rows
 from deepergcn.ops.kernels.cpu.jit import body, kernel
 from deepergcn.ops.kernels.cpu.maths import weight
+from deepergcn.ops.kernels.cpu.record import write_call
 from deepergcn.ops.kernels.cpu.rows import (
     chunk_begin,
     edge_part,
@@ -86,6 +87,9 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, be
         out, dominant, offset, total: [targets, channels]; ``total`` is S, ``dominant`` the largest m (smallest for
             beta < 0).
     """
+    if chunk < 0:
+        write_call(chunks)
+        return
     x, edge = bare(x), bare(edge)
     source, place, sign, beta = bare(source), bare(place), bare(sign), bare(beta)
     channels = x.shape[1]
@@ -141,9 +145,4 @@ def _forward(chunk, chunks, rowptr, source, place, x, edge, floor, eps, sign, be
             total[v, j] = S[j]
 
 
-@kernel(_forward)
-def forward(chunks, rowptr, source, place, x, edge, floor, eps, sign, beta, out, dominant, offset, total):
-    for chunk in prange(chunks):
-        _forward(
-            np.intp(chunk), chunks, rowptr, source, place, x, edge, floor, eps, sign, beta, out, dominant, offset, total
-        )
+forward = kernel(_forward)

@@ -18,17 +18,20 @@ neighbour lies in pairs of rows, [nodes, 2, channels]: an index such as ``channe
 """
 
 import numpy as np
-from numba import prange
 
 from deepergcn.ops.kernels.cpu.intrinsics import choose, prefetch_pair, working_row
 from deepergcn.ops.kernels.cpu.jit import body, kernel
 from deepergcn.ops.kernels.cpu.maths import exp_of_double
+from deepergcn.ops.kernels.cpu.record import write_call
 from deepergcn.ops.kernels.cpu.rows import FROM_CACHE, chunk_begin, lookahead, message
 
 
 @body
 def _spread(chunk, chunks, x, low, high):
     """The smallest and the largest x of every channel and chunk: ``low`` and ``high`` are [chunks, channels]."""
+    if chunk < 0:
+        write_call(chunks)
+        return
     channels = x.shape[1]
     least = working_row(x, channels)
     most = working_row(x, channels)
@@ -45,15 +48,15 @@ def _spread(chunk, chunks, x, low, high):
         high[chunk, j] = most[j]
 
 
-@kernel(_spread)
-def spread(chunks, x, low, high):
-    for chunk in prange(chunks):
-        _spread(np.intp(chunk), chunks, x, low, high)
+spread = kernel(_spread)
 
 
 @body
 def _exponentials(chunk, chunks, x, floor, eps, beta, shift, origin, powers):
     """powers = e and d, [sources, 2, channels]; ``shift`` is c and ``origin`` r."""
+    if chunk < 0:
+        write_call(chunks)
+        return
     channels = x.shape[1]
     for u in range(x.shape[0] * chunk // chunks, x.shape[0] * (chunk + 1) // chunks):
         for j in range(channels):
@@ -62,10 +65,7 @@ def _exponentials(chunk, chunks, x, floor, eps, beta, shift, origin, powers):
             powers[u, 1, j] = m - origin[j]
 
 
-@kernel(_exponentials)
-def exponentials(chunks, x, floor, eps, beta, shift, origin, powers):
-    for chunk in prange(chunks):
-        _exponentials(np.intp(chunk), chunks, x, floor, eps, beta, shift, origin, powers)
+exponentials = kernel(_exponentials)
 
 
 @body
@@ -75,6 +75,9 @@ def _forward(chunk, chunks, rowptr, source, origin, powers, out, offset, total, 
     ``variance``, where it has rows, becomes sum w (d - offset)^2 with w = e / S, less the square of sum w (d - offset),
     which is what the rounding of the offset leaves.
     """
+    if chunk < 0:
+        write_call(chunks)
+        return
     channels = out.shape[1]
     edges = source.shape[0]
     ahead = lookahead(powers, edges)
@@ -128,10 +131,7 @@ def _forward(chunk, chunks, rowptr, source, origin, powers, out, offset, total, 
                 variance[v, j] = second[j] - first[j] * first[j]
 
 
-@kernel(_forward)
-def forward(chunks, rowptr, source, origin, powers, out, offset, total, variance):
-    for chunk in prange(chunks):
-        _forward(np.intp(chunk), chunks, rowptr, source, origin, powers, out, offset, total, variance)
+forward = kernel(_forward)
 
 
 @body
@@ -140,6 +140,9 @@ def _backward(chunk, chunks, rowptr, target, x, floor, eps, beta, slope, shift, 
 
     ``slope`` is beta, 0 for the semi-gradient.
     """
+    if chunk < 0:
+        write_call(chunks)
+        return
     channels = x.shape[1]
     edges = target.shape[0]
     ahead = lookahead(x, edges)
@@ -164,7 +167,4 @@ def _backward(chunk, chunks, rowptr, target, x, floor, eps, beta, slope, shift, 
             dx[u, j] = zero if x[u, j] <= floor else e * (G[j] + slope[j] * away)
 
 
-@kernel(_backward)
-def backward(chunks, rowptr, target, x, floor, eps, beta, slope, shift, origin, shares, dx):
-    for chunk in prange(chunks):
-        _backward(np.intp(chunk), chunks, rowptr, target, x, floor, eps, beta, slope, shift, origin, shares, dx)
+backward = kernel(_backward)
