@@ -58,7 +58,7 @@ def depth_chart() -> LineChart:
 
 
 def score_rows() -> str:
-    """The best cell of every network by validation, on every dataset, as Markdown."""
+    """The best cell of every network by validation, of those with the most seeds, on every dataset, as Markdown."""
     results = comparable()
     datasets = sorted({result.dataset for result in results})
     lines = [f"| network | {' | '.join(datasets)} |", "|" + "---|" * (1 + len(datasets))]
@@ -87,7 +87,7 @@ def _best(results: list[Result]) -> str:
         cells.setdefault(_cell(result), []).append(result)
     if not cells:
         return ""
-    cell, chosen = max(cells.items(), key=lambda item: mean(result.valid or 0.0 for result in item[1]))
+    cell, chosen = max(cells.items(), key=lambda item: (len(item[1]), mean(result.valid or 0.0 for result in item[1])))
     tests = _tests(chosen)
     deviation = f" ± {stdev(tests):.3f}" if len(tests) > 1 else ""
     return f"{mean(tests):.3f}{deviation} ({_layers(cell[2])} layers)"

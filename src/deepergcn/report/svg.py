@@ -5,7 +5,7 @@ from html import escape
 from deepergcn.report.chart import Line, LineChart, Point, nice_ticks
 
 WIDTH, HEIGHT = 640, 360
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 34, 50
+_LEFT, _RIGHT, _TOP, _BOTTOM = 72, 16, 34, 50
 _MOST_MARKED = 40
 _MOST_NAMED = 14
 
@@ -68,7 +68,7 @@ class _Frame:
         found.append(f'<line class="axis" x1="{_LEFT}" x2="{right}" y1="{bottom}" y2="{bottom}"/>')
         middle = (_TOP + bottom) / 2
         found.append(
-            f'<text x="16" y="{middle:.0f}" text-anchor="middle" transform="rotate(-90 16 {middle:.0f})">'
+            f'<text x="14" y="{middle:.0f}" text-anchor="middle" transform="rotate(-90 14 {middle:.0f})">'
             f"{escape(self.chart.y_label)}</text>"
         )
         x = (_LEFT + right) / 2
@@ -112,7 +112,7 @@ def _line(line: Line, frame: _Frame) -> str:
 def _legend(lines: tuple[Line, ...]) -> list[str]:
     """The legend below the chart, in rows and columns; if there are many lines, only some of them."""
     named = lines if len(lines) <= _MOST_NAMED else (lines[0], lines[len(lines) // 2], lines[-1])
-    width = 40 + round(6.6 * max((len(line.name) for line in named), default=0))
+    width = 36 + round(6.1 * max((len(line.name) for line in named), default=0))
     columns = min(max((WIDTH - _LEFT) // width, 1), 4)
     if any(line.style == "dashed" for line in named) and columns > 1:
         columns -= columns % 2  # a line and the dashed one that belongs to it side by side
