@@ -23,6 +23,7 @@ from deepergcn.studies.schema import StudyDefinition, depth_row, load_study
 from results.claims import claims
 from results.scores import depth_chart, score_rows
 from results.speed import all_tables, front_table, growth_table
+from results.state import state_table
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -38,6 +39,7 @@ _FIGURES: dict[str, Callable[[], str]] = {
     "every speed": all_tables,
     "growth": growth_table,
     "claims": claims,
+    "state": state_table,
 }
 _FIGURE = re.compile(r"(<!-- figure: (?P<name>[\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _PLACE = re.compile(r"(<!-- results: (?P<study>[\w-]+)(?P<pictures> with pictures)? -->\n).*?(<!-- end -->)", re.DOTALL)
