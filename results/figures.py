@@ -21,6 +21,8 @@ from deepergcn.report.svg import draw
 from deepergcn.report.tables import ScoreTable, markdown, score_table
 from deepergcn.studies.schema import StudyDefinition, depth_row, load_study
 from results.claims import claims
+from results.molecules import molecule_rows
+from results.recipes import recipe_rows
 from results.scores import depth_chart, score_rows
 from results.speed import all_tables, front_table, growth_table
 from results.state import state_table
@@ -35,6 +37,8 @@ DEPTH = HERE / "depth.svg"
 
 _FIGURES: dict[str, Callable[[], str]] = {
     "scores": score_rows,
+    "recipes": recipe_rows,
+    "own molecules": molecule_rows,
     "speed": front_table,
     "every speed": all_tables,
     "growth": growth_table,

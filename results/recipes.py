@@ -2,8 +2,9 @@
 
     python -m results.recipes RUN...
 
-adds the runs in these folders, each a run directory or a folder of the seeds of ``--runs``, to ``recipes.csv``. A run's
-row is named after its split where it is one of several, such as ``fold-3``.
+adds the runs in these folders, each a run directory or a folder of the seeds of ``--runs``, to ``recipes.csv``. A run
+belongs to the recipe whose settings it has, whatever ``--set`` it was started with, and its row is named after its
+split where that is one of several, such as ``fold-3``.
 """
 
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 from statistics import mean, stdev
 
 from deepergcn.errors import InputError
+from deepergcn.recipes import Recipe, load_recipe, recipe_names
 from deepergcn.report.results import Result, add_results, read_results
 from deepergcn.report.tables import NONE
 from deepergcn.runs.folders import seed_folders
@@ -65,16 +67,24 @@ def _runs(folder: Path) -> list[Run]:
     return [Run.open(path) for path in seeds.values()] if seeds else [Run.open(folder)]
 
 
+def _has_settings(one: Recipe, other: Recipe) -> bool:
+    """Whether two recipes train the same network in the same way, each on its own data."""
+    sections = ("model", "optimizer", "loss", "links", "training", "evaluation", "blend")
+    same = all(getattr(one, section) == getattr(other, section) for section in sections)
+    return same and (one.data.transforms, one.data.descriptors) == (other.data.transforms, other.data.descriptors)
+
+
 def _result(run: Run) -> Result:
     summary = run.summary()
     if summary is None:
         raise InputError(f"{run.path}: has not ended; expected runs with a summary.json")
+    name = next((name for name in recipe_names() if _has_settings(run.recipe, load_recipe(name))), run.recipe.name)
     memory = [row["peak_memory_mb"] for row in run.metrics() if row["peak_memory_mb"] is not None]
     return Result(
         study="recipes",
         dataset=run.info.dataset,
-        recipe=run.recipe.name,
-        column=run.recipe.name,
+        recipe=name,
+        column=name,
         row=str(run.recipe.data.options.get("split", "")),
         seed=run.info.seed,
         epochs=run.recipe.training.epochs,

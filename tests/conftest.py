@@ -11,6 +11,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Generator
+from typing import Any
 
 # Tests run side by side and on small tensors: threads that wait for work by spinning would take the others' time.
 # OpenMP reads this once, when torch is imported.
@@ -75,3 +76,17 @@ def _small_plots(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     """Plots of one pixel, unless the test is marked with ``plots``."""
     if "deepergcn.report.plots" in sys.modules and not request.node.get_closest_marker("plots"):
         monkeypatch.setattr("deepergcn.report.plots._save", one_pixel.save)
+
+
+@pytest.fixture(autouse=True)
+def _small_forests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forests of five trees at the most: those of a default run take longer than the small networks of the tests."""
+    blend: Any = sys.modules.get("deepergcn.training.blend")
+    if blend is None:
+        return
+    fit = blend.fit_forest
+
+    def few(dataset: Any, section: Any, seed: int) -> Any:
+        return fit(dataset, section.model_copy(update={"trees": min(section.trees, 5)}), seed)
+
+    monkeypatch.setattr(blend, "fit_forest", few)

@@ -2,6 +2,8 @@
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
@@ -85,6 +87,17 @@ def test_the_weight_is_the_best_of_the_validation_part(tmp_path: Path) -> None:
     assert choose_weight(dataset, truth + off, (truth - off).double(), valid, None) == 0.5
     assert choose_weight(dataset, truth + off, truth.double(), valid, None) == 1.0
     assert choose_weight(dataset, truth, (truth + off).double(), valid, None) == 0.0
+
+
+def test_weights_that_few_items_cannot_tell_apart_give_way_to_a_half(tmp_path: Path) -> None:
+    one = data(tmp_path, "numbers")
+    draw = torch.Generator().manual_seed(0)
+    for items, expected in ((20, 0.5), (20_000, 0.6)):
+        truth, noise = torch.randn(items, 1, generator=draw), torch.randn(items, 2, generator=draw)
+        valid = torch.arange(items)
+        known = SimpleNamespace(task=one.task, y=truth, split={"train": valid})
+        network, forest = truth + 1.225 * noise[:, :1], truth + noise[:, 1:]  # best at 1.5 / (1 + 1.5) = 0.6
+        assert choose_weight(cast(Dataset, known), network, forest.double(), valid, None) == pytest.approx(expected)
 
 
 def test_a_damaged_forest_is_refused(tmp_path: Path) -> None:

@@ -4,13 +4,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from torch.testing import assert_close
 
+from deepergcn.data.molecules.descriptors import morgan_shares
 from deepergcn.errors import InputError
 from deepergcn.inference.explain import explain
 from deepergcn.inference.export import example
 from deepergcn.inference.predictor import load
-from deepergcn.nn.descriptors import DescriptorScale
+from deepergcn.nn.descriptors import DescriptorEncoder, DescriptorScale
 from deepergcn.training.own_data import Choices, own_molecules
 from deepergcn.training.train import train
 from tests.training.small import molecule_settings, molecules
@@ -44,6 +46,26 @@ def test_the_model_file_alone_predicts_embeds_and_explains(run: Path, tmp_path: 
     parts = sum(v for _, v in explained.nodes) + sum(v for *_, v in explained.edges) + explained.descriptors
     assert parts + explained.residual == pytest.approx(explained.value - explained.baseline, abs=1e-5)
     assert example(model)["descriptors"].shape[1] == 2048 + 215
+
+
+def test_what_morgan_counts_contribute_falls_on_the_atoms_that_they_count(run: Path) -> None:
+    model = load(run / "model.safetensors")
+    shares = morgan_shares("CCN")
+    assert shares is not None
+    nitrogen = int((shares[2] == 1).nonzero()[0][0])
+    (encoder,) = (module for module in model.network.modules() if isinstance(module, DescriptorEncoder))
+    with torch.no_grad():  # the graph says nothing, and of all descriptors the one count of the nitrogen alone
+        head = next(module for module in reversed(list(model.network.modules())) if isinstance(module, torch.nn.Linear))
+        head.weight[:, :8] = 0.0
+        head.weight[:, 8:] = 1.0
+        encoder.linear.weight.zero_()
+        encoder.linear.weight[:, nitrogen] = 1.0
+    (explained,) = explain(model, ["CCN"], neighbours=False)
+    contributions = [value for _, value in explained.nodes]
+    assert contributions[:2] == pytest.approx([0.0, 0.0], abs=1e-6)
+    assert contributions[2] == pytest.approx(explained.value - explained.baseline, rel=0.02)
+    assert contributions[2] > 0.1
+    assert explained.descriptors == pytest.approx(0.0, abs=1e-6)
 
 
 def test_the_scale_is_that_of_the_train_part_and_the_run_evaluates(run: Path) -> None:

@@ -12,6 +12,7 @@ from deepergcn.errors import InputError
 from deepergcn.recipes.load import load_recipe
 from deepergcn.runs.dataset import load_data
 from deepergcn.training.own_data import Choices, OwnData, own_molecules, own_tables
+from deepergcn.training.own_data.molecules import molecule_training_length
 from deepergcn.training.prepare import plan_run
 from tests.training.trained import small_recipe, table_files
 
@@ -41,7 +42,7 @@ def test_a_balanced_binary_file(tmp_path: Path) -> None:
     assert found["loss.balance"] is False
     assert found["training.batch_size"] == 32
     assert found["training.epochs"] == 200
-    assert found["training.patience"] == 40
+    assert found["training.patience"] == 100
 
 
 def test_a_rare_class_is_weighted(tmp_path: Path) -> None:
@@ -75,7 +76,34 @@ def test_longer_files_have_larger_batches_and_fewer_epochs(tmp_path: Path) -> No
     path = molecules(tmp_path, [f"{'C' * (i % 7 + 1)}O,{i % 3}" for i in range(4000)])
     found = settings(own_molecules(path, targets="activity", root=tmp_path))
     assert found["training.batch_size"] == 64
-    assert found["training.epochs"] == 4000 // 50
+    assert found["training.epochs"] == 50
+
+
+@pytest.mark.parametrize(("train", "epochs"), [(16, 200), (160, 200), (600, 52), (5000, 50), (10_000, 25), (10**6, 20)])
+def test_few_molecules_are_seen_more_often_than_many(train: int, epochs: int) -> None:
+    found = molecule_training_length(train)
+    assert found["training.epochs"] == epochs
+    assert found["training.patience"] == epochs // 2
+
+
+def test_a_forest_is_blended_with_few_molecules_unless_something_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deepergcn.training.own_data.molecules._MOST_BLENDED", 15)
+    rows = [f"{'C' * (i + 1)}O,{i * 0.5}" for i in range(30)]
+    found = {}
+    for count in (18, 30):  # of which 14 and 24 are in the train part
+        path = molecules(tmp_path, rows[:count])
+        for said in (None, True, False):
+            own = own_molecules(path, targets="activity", descriptors=("morgan",), blend=said, root=tmp_path)
+            found[count, said] = "blend.model" in settings(own)
+    assert [found[18, said] for said in (None, True, False)] == [True, True, False]
+    assert [found[30, said] for said in (None, True, False)] == [False, True, False]
+    alone = own_molecules(path, targets="activity", blend=None, root=tmp_path)
+    assert settings(alone)["blend"] is None
+    unused = own_molecules(path, targets="activity", descriptors=("morgan",), join=False, blend=None, root=tmp_path)
+    assert settings(unused)["data.descriptors"] == []
+    assert unused.loaded.dataset.fingerprints is None
 
 
 def test_too_few_labels_are_named(tmp_path: Path) -> None:

@@ -212,7 +212,7 @@ def _molecules(
     from deepergcn.cli.progress import molecule_bar
     from deepergcn.training.own_data import own_molecules
 
-    descriptors = _descriptors(options.descriptors, settings, recipe)
+    descriptors, join = _descriptors(options.descriptors, settings, recipe)
     with nullcontext() if quiet else molecule_bar() as progress:
         return own_molecules(
             path,
@@ -221,6 +221,7 @@ def _molecules(
             id_column=options.id_column,
             fragments=_fragments(options.fragments),
             descriptors=descriptors,
+            join=join,
             blend=_blend(options.blend, settings, recipe, bool(descriptors)),
             strict=options.strict,
             choices=_choices(options, settings),
@@ -341,25 +342,33 @@ def _fragments(text: Text) -> "Fragments":
     return "largest" if text == "largest" else "all"
 
 
-def _descriptors(said: Texts, settings: Sequence[str], recipe: str) -> tuple[str, ...]:
-    """The descriptors of the options, otherwise those of the recipe."""
-    if said is not None:
-        names = _listed(said)
-        return () if names == ("none",) else names
+def _descriptors(said: Texts, settings: Sequence[str], recipe: str) -> tuple[tuple[str, ...], bool]:
+    """The descriptors of the options, otherwise those of the recipe, and whether the network learns from them."""
     from deepergcn.recipes.load import load_recipe
 
-    return load_recipe(recipe, _about(settings, "data.descriptors")).data.descriptors
+    about = [*_about(settings, "data.descriptors"), *_about(settings, "model.descriptors")]
+    if said is None:
+        known = load_recipe(recipe, about)
+        return known.data.descriptors, known.model.descriptors
+    names = _listed(said)
+    return () if names == ("none",) else names, True
 
 
-def _blend(said: Text, settings: Sequence[str], recipe: str, described: bool) -> bool:
-    """Whether a forest is blended: by the option, otherwise by the recipe if molecules have descriptors."""
+def _blend(said: Text, settings: Sequence[str], recipe: str, described: bool) -> bool | None:
+    """Whether a forest is blended: by the option or settings, otherwise by the recipe if molecules have descriptors.
+
+    It is None where the number of molecules is to decide.
+    """
     if said not in (None, "forest", "none"):
         raise InputError(f"--blend is {said!r}; expected forest or none")
     if said is not None:
         return said == "forest"
     from deepergcn.recipes.load import load_recipe
 
-    return described and load_recipe(recipe, _about(settings, "blend")).blend is not None
+    about = _about(settings, "blend")
+    if not described or load_recipe(recipe, about).blend is None:
+        return False
+    return True if about else None
 
 
 def _about(settings: Sequence[str], key: str) -> list[str]:

@@ -28,7 +28,7 @@ class Attribution:
     Attributes:
         nodes: [nodes], the contribution of every node.
         edges: [edges], the contribution of every edge, in the order of ``edge_index``.
-        descriptors: [items], the contribution of all descriptors of the graph; 0 where there are none.
+        descriptors: [items, descriptors], the contribution of every descriptor of the graph.
         output: [items], the output.
         baseline: [items], the output without features, messages and counts, where all numbers about the graph
             have their mean.
@@ -82,7 +82,7 @@ def attribute(network: GraphNetwork, batch: Data, output: Tensor, item: int | No
             nodes, edges, descriptors = _integrate(path, points)
             total = end.new_zeros(len(end)).index_add_(0, owner, nodes)
             total.index_add_(0, owner[batch.edge_index[1]], edges)
-            residual = end - start - total - descriptors
+            residual = end - start - total - descriptors.sum(1)
             if bool((residual.abs() <= _SHARE * (end - start).abs() + 1e-6 * end.abs()).all()):
                 break
     finally:
@@ -119,7 +119,7 @@ class _Path:
 def _integrate(path: _Path, points: int) -> tuple[Tensor, Tensor, Tensor]:
     places, weights = np.polynomial.legendre.leggauss(points)
     nodes, edges = path.h.new_zeros(len(path.h)), path.h.new_zeros(path.batch.edge_index.shape[1])
-    descriptors = path.h.new_zeros(len(path.output))
+    descriptors = torch.zeros_like(path.descriptors)
     for place, weight in zip((places + 1) / 2, weights / 2, strict=True):
         value, at = path.value(float(place))
         of_nodes, of_edges, of_descriptors = torch.autograd.grad(value.sum(), at, allow_unused=True)
@@ -128,7 +128,7 @@ def _integrate(path: _Path, points: int) -> tuple[Tensor, Tensor, Tensor]:
         if of_edges is not None:
             edges += float(weight) * of_edges
         if of_descriptors is not None:
-            descriptors += float(weight) * (of_descriptors * path.descriptors).sum(1)
+            descriptors += float(weight) * of_descriptors * path.descriptors
     return nodes, edges, descriptors
 
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor
 from deepergcn.data.batching.batch import GraphBatch
 from deepergcn.data.batching.sources import batch_source
 from deepergcn.data.dataset import Dataset
+from deepergcn.data.provenance import MoleculeProvenance
 from deepergcn.data.storage.csv_text import csv_text
 from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
@@ -38,9 +39,10 @@ class Explanation:
         value: the output, in the target's unit or as log-odds (for classes, the logit) before probabilities are taken.
         baseline: the output without features and messages; contributions add up to ``value - baseline``.
         residual: what they miss of it.
-        nodes: the contribution of every node by its name: an atom's number from 0, or a node's id.
+        nodes: the contribution of every node by its name: an atom's number from 0, or a node's id. What a Morgan count
+            contributes is shared by the atoms that it counts, where the molecule is a SMILES.
         edges: the contribution of every edge, both directions together, by the names of its ends.
-        descriptors: the contribution of all descriptors of the molecule; None where the network takes none.
+        descriptors: the contribution of all other descriptors of the molecule; None where the network takes none.
         nearest: the ids of the nearest training items by embedding with their distances; empty where unknown.
         outside: whether the row lies outside the training domain; None where that is unknown.
         smiles: the molecule, where it is one.
@@ -98,14 +100,16 @@ def explain(
     with torch.no_grad():
         outputs, embeddings = model.outputs(dataset), model.embeddings(dataset)
     number = _number(model, outputs, None if output is None else names.index(output))
+    smiles = {item: rows.smiles[int(rows.positions[item])] for item in chosen} if rows.smiles else {}
     found = (
         _graphs(network, dataset, chosen, number)
         if model.task.level == "graph"
         else _nodes(network, dataset, chosen, number)
     )
+    if network.descriptors is not None and "morgan" in model.recipe.data.descriptors:
+        found |= {item: _on_atoms(model, found[item], text) for item, text in smiles.items()}
     near = _neighbours(model, embeddings[torch.tensor(chosen)]) if neighbours else {}
     ids = {item: name for name, item in positions.items()}
-    smiles = rows.smiles
     positive = [f"={pair[1]}" for pair in two_classes(model.info)]
     shown = [name + which for name, which in zip(names, positive or [""] * len(names), strict=True)]
     explanations = []
@@ -121,10 +125,10 @@ def explain(
                 residual=one.residual,
                 nodes=one.nodes,
                 edges=one.edges,
-                descriptors=None if network.descriptors is None else one.descriptors,
+                descriptors=None if network.descriptors is None else float(one.descriptors.sum()),
                 nearest=nearest,
                 outside=outside,
-                smiles=smiles[int(rows.positions[item])] if smiles else None,
+                smiles=smiles.get(item),
             )
         )
     return explanations
@@ -133,7 +137,7 @@ def explain(
 def write_contributions(path: Path, explanations: Sequence[Explanation]) -> None:
     """Write all contributions as CSV: id, output, part, node, other, contribution.
 
-    A part is a node, an edge, the baseline, all descriptors, or what is missing of the sum.
+    A part is a node, an edge, the baseline, all descriptors but Morgan counts, or what is missing of the sum.
     """
     rows: list[list[object]] = []
     for one in explanations:
@@ -174,7 +178,23 @@ class _Contributions:
     residual: float
     nodes: tuple[tuple[str, float], ...]
     edges: tuple[tuple[str, str, float], ...]
-    descriptors: float
+    descriptors: Tensor
+
+
+def _on_atoms(model: Predictor, one: _Contributions, smiles: str) -> _Contributions:
+    """The contributions with those of Morgan counts as contributions of atoms."""
+    from deepergcn.data.molecules.descriptors import morgan_columns, morgan_shares  # here, as RDKit is slow
+
+    known = model.info.provenance
+    shares = morgan_shares(smiles, known.fragments if isinstance(known, MoleculeProvenance) else "all")
+    if shares is None or len(shares) != len(one.nodes):
+        return one
+    counts = morgan_columns(model.recipe.data.descriptors)
+    values = torch.from_numpy(shares) @ one.descriptors[counts].double()
+    rest = one.descriptors.clone()
+    rest[counts] = 0.0
+    nodes = tuple((name, value + more) for (name, value), more in zip(one.nodes, values.tolist(), strict=True))
+    return replace(one, nodes=nodes, descriptors=rest)
 
 
 def _chosen(positions: dict[str, int], items: Sequence[str], most: int) -> list[int]:
@@ -233,7 +253,7 @@ def _of(result: Attribution, place: int, batch: GraphBatch, mine: Tensor, names:
         residual=float(result.residual[place]),
         nodes=tuple((names[node], float(result.nodes[node])) for node in mine.nonzero()[:, 0].tolist()),
         edges=tuple((names[u], names[v], value) for (u, v), value in edges.items()),
-        descriptors=float(result.descriptors[place]),
+        descriptors=result.descriptors[place],
     )
 
 

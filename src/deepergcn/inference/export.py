@@ -84,7 +84,8 @@ def example(model: Predictor) -> dict[str, Tensor]:
         inputs["ptr"] = torch.linspace(0, _NODES, _GRAPHS + 1).long()
     if described.task.level == "link":
         inputs["edge_label_index"] = torch.randint(_NODES, (2, _PAIRS), generator=generator)
-    if descriptors := (described.fingerprints or 0) + (described.descriptors or 0):
+    descriptors = (described.fingerprints or 0) + (described.descriptors or 0)
+    if descriptors and model.recipe.model.descriptors:
         inputs["descriptors"] = torch.rand(_GRAPHS, descriptors, generator=generator)
     return inputs
 

@@ -170,6 +170,8 @@ class NetworkSection(Section):
             ``auto`` is ``layer`` for categories, ``shared+layer`` for numbers, ``none`` where there are no features.
         block: how layers are wired.
         aggr: the aggregator, or a list of them, whose results are concatenated and projected.
+        descriptors: whether the descriptors of molecules join the pooled vector; otherwise a blended forest alone
+            learns from them.
     """
 
     network: Network
@@ -181,17 +183,18 @@ class NetworkSection(Section):
     edge_encoder: EdgeEncoding = "auto"
     block: Literal["plain", "res", "res+", "dense", "rev"] | None = None
     aggr: Aggregator | Annotated[tuple[Aggregator, ...], Field(min_length=1, max_length=16)] | None = None
+    descriptors: bool = True
 
     def options(self) -> dict[str, Any]:
         """The options of the network that are given; the others have the network's defaults."""
-        own = {"network", "num_layers", "hidden_channels", "norm", "node_encoder", "edge_encoder"}
+        own = {"network", "num_layers", "hidden_channels", "norm", "node_encoder", "edge_encoder", "descriptors"}
         return self.model_dump(exclude_none=True, exclude=own)
 
 
 def _option_keys() -> dict[str, Any]:
     """The other options of the networks, by name, each with its type; they are declared in ``nn`` alone."""
     hints = get_type_hints(DeeperGCNOptions)
-    kept = hints.keys() - NetworkSection.model_fields.keys() - {"level", "layer_edge_encoder", "descriptors"}
+    kept = hints.keys() - NetworkSection.model_fields.keys() - {"level", "layer_edge_encoder"}
     bounds = {"mlp_layers": Factor, "expansion": Factor}
     kinds = {name: bounds.get(name, Layers) if hints[name] is int else hints[name] for name in hints if name in kept}
     return {name: (kind | None, None) for name, kind in kinds.items()}

@@ -93,7 +93,7 @@ class DataReport(_Report):
         fragments: which fragments of molecules are kept.
         notes: what else was found, a line each.
         descriptors: the numbers about whole molecules that are joined to what the network makes of their graphs.
-        blend: what is averaged with the network, on these descriptors.
+        blend: what is averaged with the network, and on what it is based.
     """
 
     files: tuple[str, ...]
@@ -136,9 +136,7 @@ class DataReport(_Report):
         if self.descriptors:
             lines.append(("beside", f"{', '.join(self.descriptors)} of each molecule; --descriptors says others"))
         if self.blend is not None:
-            lines.append(
-                ("blend", f"a {self.blend} on these; its weight is chosen by validation; --blend none leaves it")
-            )
+            lines.append(("blend", f"a {self.blend}; its weight is chosen by validation; --blend none leaves it out"))
         return [*lines, *(("graph", note) for note in self.notes)]
 
     def _data(self) -> str:

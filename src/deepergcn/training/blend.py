@@ -28,6 +28,7 @@ WEIGHTS = tuple(step / 20 for step in range(21))
 """The weights of the forest among which validation chooses."""
 
 _PARTS = ("valid", "test")
+_GROUPS = 50  # of items, whose losses give the standard error
 
 
 def check_blend(recipe: Recipe, dataset: Dataset) -> None:
@@ -35,7 +36,7 @@ def check_blend(recipe: Recipe, dataset: Dataset) -> None:
     if recipe.blend is None:
         return
     if find_spec("sklearn") is None:
-        raise InputError("blend: a forest needs scikit-learn: pip install 'deepergcn[forest]', or --blend none")
+        raise InputError("blend: a forest needs scikit-learn: pip install 'deepergcn[train]', or --blend none")
     if dataset.fingerprints is None and dataset.descriptors is None:
         raise InputError("blend: a forest learns from descriptors of molecules; expected data.descriptors too")
 
@@ -115,17 +116,30 @@ def fit_forest(dataset: Dataset, section: BlendSection, seed: int) -> Forest:
 def choose_weight(
     dataset: Dataset, outputs: Tensor, forest: Tensor, items: Tensor, calibration: Calibration | None
 ) -> float:
-    """The weight of the forest with the least loss on these items, that of the task; 0.5 where they have no label."""
+    """The weight of the forest by the loss of the task on these items; 0.5 where they have no label.
+
+    Few items can hardly tell weights apart, and the network's epoch was chosen on the same ones. So of all weights
+    whose loss exceeds the least by at most one standard error, it is the one nearest to 0.5 (the rule of Breiman et
+    al., *Classification and Regression Trees*, 1984).
+    """
     task, targets = dataset.task, dataset.y[items]
     if not bool(present_labels(targets).any()):
         return 0.5
     train = dataset.y[dataset.split["train"]]
     loss = make_loss(task, balanced_weight(task, train) if task.kind == "regression" else None)
-    losses = []
-    for weight in WEIGHTS:
+    groups = torch.arange(len(items)).tensor_split(min(len(items), _GROUPS))
+    losses = np.full((len(WEIGHTS), len(groups)), np.nan)
+    for row, weight in enumerate(WEIGHTS):
         together = mixed(task, outputs, forest, weight, calibration)
-        losses.append(float(loss(together if calibration is None else calibration(together), targets)))
-    return WEIGHTS[int(np.nanargmin(losses))] if np.isfinite(losses).any() else 0.5
+        together = together if calibration is None else calibration(together)
+        losses[row] = [float(loss(together[group], targets[group])) for group in groups]
+    finite = np.isfinite(losses).all(axis=1)
+    if not finite.any():
+        return 0.5
+    more = losses - losses[np.where(finite, losses.mean(axis=1), np.inf).argmin()]
+    error = more.std(axis=1, ddof=1) / np.sqrt(len(groups)) if len(groups) > 1 else 0.0
+    allowed = [weight for weight, good in zip(WEIGHTS, finite & (more.mean(axis=1) <= error), strict=True) if good]
+    return min(allowed, key=lambda weight: abs(weight - 0.5))
 
 
 def _grow(

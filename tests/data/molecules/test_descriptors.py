@@ -10,7 +10,14 @@ from rdkit.Chem import rdFingerprintGenerator
 from torch.testing import assert_close
 
 from deepergcn.data.batching.loader import GraphLoader
-from deepergcn.data.molecules.descriptors import MACCS_SIZE, MORGAN_SIZE, NAMES, molecule_descriptors
+from deepergcn.data.molecules.descriptors import (
+    MACCS_SIZE,
+    MORGAN_SIZE,
+    NAMES,
+    molecule_descriptors,
+    morgan_columns,
+    morgan_shares,
+)
 from deepergcn.data.molecules.read import read_molecules
 from deepergcn.errors import InputError
 from tests.training.trained import molecule_file, write_lines
@@ -27,6 +34,39 @@ def test_counts_are_those_of_rdkit_and_zero_for_what_it_cannot_read() -> None:
     expected = generator.GetCountFingerprintAsNumPy(Chem.MolFromSmiles(SMILES[1]))
     np.testing.assert_array_equal(found.fingerprints[1, :MORGAN_SIZE].numpy(), expected)
     assert not bool(found.fingerprints[2].any())
+
+
+@pytest.mark.parametrize("smiles", [SMILES[1], "C", "CC(C)(C)N.Cl"])
+def test_every_morgan_count_is_shared_by_the_atoms_that_it_counts(smiles: str) -> None:
+    shares = morgan_shares(smiles)
+    counts = molecule_descriptors([smiles], ("morgan",)).fingerprints
+    assert shares is not None
+    assert counts is not None
+    assert shares.shape == (Chem.MolFromSmiles(smiles).GetNumAtoms(), MORGAN_SIZE)
+    np.testing.assert_allclose(shares.sum(0), (counts[0] > 0).double().numpy())
+
+
+def test_a_count_of_one_atom_is_that_atom_s_alone() -> None:
+    shares, ethane = morgan_shares("CCN"), morgan_shares("CC")
+    assert shares is not None
+    assert ethane is not None
+    own = (shares[2] == 1).nonzero()[0]
+    assert len(own) == 1  # of radius 0; those of radius 1 and 2 have other atoms too
+    assert not shares[:2, own].any()
+    np.testing.assert_allclose(ethane[0], ethane[1])
+    kept = morgan_shares(SMILES[3], "largest")
+    assert kept is not None
+    assert len(kept) == 4
+    assert morgan_shares(SMILES[2]) is None
+
+
+def test_the_columns_of_morgan_counts_follow_the_order_of_the_names() -> None:
+    for names in (("morgan", "maccs"), ("rdkit", "morgan"), ("maccs", "rdkit", "morgan")):
+        found = molecule_descriptors(["CCO"], names).fingerprints
+        alone = molecule_descriptors(["CCO"], ("morgan",)).fingerprints
+        assert found is not None
+        assert alone is not None
+        assert_close(found[:, morgan_columns(names)], alone)
 
 
 def test_numbers_are_those_of_rdkit_and_unknown_where_it_gives_none() -> None:

@@ -123,6 +123,42 @@ def molecule_descriptors(
     return MoleculeDescriptors(found.fingerprints, torch.cat(parts, dim=1))
 
 
+def morgan_columns(names: Sequence[str]) -> slice:
+    """The columns of the Morgan counts among all descriptors of these names, of which ``morgan`` is one."""
+    first = MACCS_SIZE if "maccs" in names[: names.index("morgan")] else 0
+    return slice(first, first + MORGAN_SIZE)
+
+
+def morgan_shares(text: str, fragments: Fragments = "all") -> npt.NDArray[np.float64] | None:
+    """float64 [atoms, counts]: the share of every atom of a SMILES in each of its Morgan counts; None if it is none.
+
+    A count is of circular substructures, which have equal shares in it, and so have the atoms of each: the shares in
+    a count that is not 0 add up to 1.
+    """
+    with rdBase.BlockLogs():
+        mol = _molecule(text, "smiles", fragments)
+    if mol is None:
+        return None
+    found = rdFingerprintGenerator.AdditionalOutput()
+    found.AllocateBitInfoMap()
+    _morgan().GetCountFingerprint(mol, additionalOutput=found)
+    shares = np.zeros((mol.GetNumAtoms(), MORGAN_SIZE))
+    for place, substructures in found.GetBitInfoMap().items():
+        for centre, radius in substructures:
+            atoms = _within(mol, centre, radius)
+            shares[atoms, place] += 1 / (len(substructures) * len(atoms))
+    return shares
+
+
+def _within(mol: Mol, centre: int, radius: int) -> list[int]:
+    """The atoms of a circular substructure."""
+    atoms = {centre}
+    for number in Chem.FindAtomEnvironmentOfRadiusN(mol, radius, centre) if radius else ():
+        bond = mol.GetBondWithIdx(number)
+        atoms |= {bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()}
+    return sorted(atoms)
+
+
 def _compute(
     texts: Sequence[str | None], kinds: tuple[str, ...], form: Form, fragments: Fragments, workers: int | None
 ) -> MoleculeDescriptors:

@@ -79,7 +79,7 @@ def build_model(recipe: Recipe, inputs: Inputs) -> AnyNetwork:
     network = HeteroDeeperGCN if inputs.typed is not None else network_class(model.network)
     if inputs.typed is None:
         options |= {"level": inputs.task.level, **_edge_encoders(model, inputs.edges)}
-        if (widths := _descriptor_widths(inputs)) is not None:
+        if (widths := _descriptor_widths(model, inputs)) is not None:
             options["descriptors"] = widths
     known = _option_names(network)
     for name in options:
@@ -131,15 +131,15 @@ def _count(recipe: Recipe, inputs: Inputs, layers: int) -> int:
         return num_parameters(build_model(changed, inputs))
 
 
-def _descriptor_widths(inputs: Inputs) -> DescriptorWidths | None:
+def _descriptor_widths(model: ModelSection, inputs: Inputs) -> DescriptorWidths | None:
     widths = DescriptorWidths(inputs.fingerprints or 0, inputs.descriptors or 0)
-    return widths if sum(widths) else None
+    return widths if model.descriptors and any(widths) else None
 
 
 def _head(recipe: Recipe, inputs: Inputs) -> int | nn.Module:
     model, task = recipe.model, inputs.task.task()
     width = model.hidden_channels * (model.num_layers + 1 if model.block == "dense" else 1)
-    width += 0 if _descriptor_widths(inputs) is None else model.hidden_channels
+    width += 0 if _descriptor_widths(model, inputs) is None else model.hidden_channels
     if task.level == "link":
         layers = (recipe.links or LinksSection()).predictor_layers
         return LinkPredictor(width, task.outputs, num_layers=layers, dropout=model.dropout)

@@ -23,6 +23,9 @@ from deepergcn.user_cache import real_path
 
 _STEPS = 4_000  # of training, roughly, over all epochs
 _EPOCHS = (20, 200)  # the fewest and the most
+_EPOCHS_OF_MOLECULES = 50  # the most, unless they are so few that these make less than 1,000 steps
+_STEPS_OF_FEW = 1_000
+_MOST_BLENDED = 10_000  # molecules of the train part, where nothing is said of a blend
 _BATCHES = ((2_000, 32), (20_000, 64), (math.inf, 128))  # largest number of molecules, batch size
 
 
@@ -34,7 +37,8 @@ def own_molecules(
     id_column: str | None = None,
     fragments: Fragments = "all",
     descriptors: Sequence[str] = (),
-    blend: bool = False,
+    join: bool = True,
+    blend: bool | None = False,
     strict: bool = False,
     choices: Choices = Choices(),  # noqa: B008 (it is frozen)
     root: str | Path | None = None,
@@ -54,7 +58,9 @@ def own_molecules(
         id_column: The column of names for the molecules.
         fragments: ``"largest"`` keeps the largest fragment of each molecule alone.
         descriptors: Numbers about every molecule beside its graph, as for :func:`deepergcn.data.read_molecules`.
-        blend: Whether a random forest on these descriptors is averaged with the network.
+        join: Whether the network learns from the descriptors too, not a blended forest alone.
+        blend: Whether a random forest on these descriptors is averaged with the network; None to do so where the train
+            part has at most 10,000 molecules, since forests grow with them.
         strict: Whether a row that cannot be read is an error.
         choices: What is said instead of inferred.
         root: The folder of the cache.
@@ -94,6 +100,10 @@ def own_molecules(
         raise InputError("--blend forest: learns from descriptors; expected --descriptors too, such as morgan")
     _check_descriptors(rows, descriptors, (*columns, *split.columns))
     dataset = read_molecules(rows, root=root, progress=progress, warn=False, descriptors=tuple(descriptors), **checked)
+    if blend is None:
+        blend = bool(descriptors) and len(dataset.split["train"]) <= _MOST_BLENDED
+    if not (join or blend):  # nothing learns from them
+        descriptors, dataset = (), dataset.replace(fingerprints=None, descriptors=None)
     labels = label_settings(rows.table, dataset, choices, "molecules")
     provenance = dataset.provenance
     assert isinstance(provenance, MoleculeProvenance)
@@ -106,15 +116,15 @@ def own_molecules(
         choices,
         molecules=provenance.counts,
         fragments=provenance.fragments,
-        descriptors=described(descriptors),
-        blend="random forest" if blend else None,
+        descriptors=described(descriptors) if join else (),
+        blend=f"random forest on {'these' if join else ', '.join(described(descriptors))}" if blend else None,
     )
     data = DataSection(
         source=str(real_path(path)),
         options={**options, "metric": labels.metrics[0]},
         descriptors=tuple(descriptors),
     )
-    others = labels.settings | training_length(len(dataset.split["train"]))
+    others = labels.settings | {"model.descriptors": join} | molecule_training_length(len(dataset.split["train"]))
     return own_data(data, dataset, others | ({"blend.model": "forest"} if blend else {"blend": None}), report)
 
 
@@ -133,12 +143,32 @@ def _check_descriptors(rows: MoleculeRows, names: Sequence[str], taken: Sequence
 
 
 def training_length(train: int) -> dict[str, int]:
-    """The settings of the length of training on this number of molecules or graphs."""
-    batch_size = next(size for most, size in _BATCHES if train <= most)
+    """The settings of the length of training on this number of graphs."""
+    batch_size, steps = _batches(train)
     fewest, most = _EPOCHS
-    epochs = min(max(_STEPS // math.ceil(train / batch_size), fewest), most)
+    return _settings(batch_size, epochs := min(max(_STEPS // steps, fewest), most), patience=epochs // 5)
+
+
+def molecule_training_length(train: int) -> dict[str, int]:
+    """The settings of the length of training on this number of molecules, whose descriptors are learned fast.
+
+    Training goes on to where the learning rate has fallen, unless nothing has been gained in half of the epochs.
+    """
+    batch_size, steps = _batches(train)
+    fewest, most = _EPOCHS
+    epochs = min(max(_STEPS // steps, fewest), max(_EPOCHS_OF_MOLECULES, min(_STEPS_OF_FEW // steps, most)))
+    return _settings(batch_size, epochs, patience=epochs // 2)
+
+
+def _batches(train: int) -> tuple[int, int]:
+    """The size and number of the batches of an epoch."""
+    size = next(size for most, size in _BATCHES if train <= most)
+    return size, math.ceil(train / size)
+
+
+def _settings(batch_size: int, epochs: int, patience: int) -> dict[str, int]:
     return {
         "training.epochs": epochs,
         "training.batch_size": batch_size,
-        "training.patience": max(epochs // 5, 10),
+        "training.patience": max(patience, 10),
     }
