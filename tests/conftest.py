@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Generator
-from typing import Any
+from typing import TYPE_CHECKING
 
 # Tests run side by side and on small tensors: threads that wait for work by spinning would take the others' time.
 # OpenMP reads this once, when torch is imported.
@@ -33,6 +33,11 @@ import torch
 from hypothesis import settings
 
 from tests import one_pixel
+
+if TYPE_CHECKING:
+    from deepergcn.data.dataset import Dataset
+    from deepergcn.recipes.schema import BlendSection
+    from deepergcn.runs.model.forest import Forest
 
 settings.register_profile("deepergcn", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("deepergcn")
@@ -78,15 +83,17 @@ def _small_plots(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr("deepergcn.report.plots._save", one_pixel.save)
 
 
-@pytest.fixture(autouse=True)
-def _small_forests(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="session", autouse=True)
+def _small_forests(request: pytest.FixtureRequest) -> Generator[None]:
     """Forests of five trees at the most: those of a default run take longer than the small networks of the tests."""
-    blend: Any = sys.modules.get("deepergcn.training.blend")
-    if blend is None:
-        return
-    fit = blend.fit_forest
+    with pytest.MonkeyPatch.context() as patch:
+        if not all({"ops", "nn"} & set(item.path.parts) for item in request.session.items):
+            from deepergcn.training import blend  # not for the rooms below it: it loads most of the package
 
-    def few(dataset: Any, section: Any, seed: int) -> Any:
-        return fit(dataset, section.model_copy(update={"trees": min(section.trees, 5)}), seed)
+            fit = blend.fit_forest
 
-    monkeypatch.setattr(blend, "fit_forest", few)
+            def few(dataset: "Dataset", section: "BlendSection", seed: int) -> "Forest":
+                return fit(dataset, section.model_copy(update={"trees": min(section.trees, 5)}), seed)
+
+            patch.setattr(blend, "fit_forest", few)
+        yield

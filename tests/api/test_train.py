@@ -62,7 +62,7 @@ def test_all_kinds_of_molecules_are_predicted_alike(of_molecules: Trained) -> No
         np.testing.assert_array_equal(of_molecules.predict(data).values, expected)
     columns = of_molecules.predict(frame).columns(inputs=True)
     assert list(columns) == ["id", "smiles", "y", "size", "class", "p(active)"]
-    assert of_molecules.embed(frame).values.shape == (2, 8)
+    assert of_molecules.embed(frame).values.shape == (2, 16)  # of the graph and of its descriptors
 
 
 def test_molecules_that_cannot_be_read_keep_their_row(of_molecules: Trained) -> None:

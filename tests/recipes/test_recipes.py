@@ -78,6 +78,7 @@ def test_the_recipes_are_those_of_the_paper_and_more() -> None:
         "ogbn-proteins-rev",
         "synthetic-proteins",
         "minesweeper",
+        "minesweeper-best",
         "planetoid",
         *OWN,
         *LATER,
@@ -188,7 +189,7 @@ def test_the_keys_of_a_model_are_the_options_of_the_modules() -> None:
     assert conv == set(GENConvOptions.__annotations__)
     assert frame == set(FrameOptions.__annotations__)
     keys = set(ModelSection.model_fields) - {"network", *shape, "block"}
-    assert keys == (conv | frame) - {"level", "descriptors"}  # which follow from the data
+    assert keys == (conv | frame) - {"level"}  # which follows from the data
 
 
 def test_ogbl_collab_has_the_parameters_of_the_board_and_the_link_predictors() -> None:
