@@ -41,7 +41,7 @@ from deepergcn.training.scoring.scores import all_scores
 Files = str | Path | Mapping[str, str | Path] | None
 """A file or folder, tables of nodes by type, or what the run says."""
 
-_BATCH_SIZE = 128  # graphs at a time, at least: what is seen together changes nothing but the speed, best in the cache
+_BATCH_SIZE = 256  # graphs at a time, at least: what is seen together changes nothing but the speed
 
 
 def load(run: str | Path) -> "Predictor":

@@ -12,6 +12,7 @@ from deepergcn.ops.check import Parameter, check_parameter
 from deepergcn.ops.edge import EdgeTerm
 from deepergcn.ops.kernels.contract import FIXED, LEARNED, SEMI_GRADIENT, Gradients, Tensors
 from deepergcn.ops.kernels.cpu import softmax as on_edges
+from deepergcn.ops.kernels.cpu import softmax_alone as alone
 from deepergcn.ops.kernels.cpu import softmax_nodes as on_nodes
 from deepergcn.ops.operators.aggregation import register
 from deepergcn.ops.operators.cpu import Array, array, chunk_count, edge_arrays, floor_and_eps, run_backward
@@ -109,6 +110,27 @@ def _forward(x: Tensor, beta: Tensor, graph: Tensors, edge: Tensors, eps: float 
     return [out, untouched(dominant), offset, total, variance, shift, origin]
 
 
+def _forward_alone(
+    x: Tensor, beta: Tensor, graph: Tensors, edge: Tensors, eps: float | None, mode: int
+) -> list[Tensor]:
+    """[out], where nothing is kept for backward; a table of edge terms, as of molecules, has a kernel of its own."""
+    if len(edge) != 2 or x.dtype != torch.float32:
+        return _forward(x, beta, graph, edge, eps, FIXED)
+    values, inverse_temperature = array(x), array(beta)
+    out = torch.empty(graph[0].shape[0] - 1, x.shape[1])
+    alone.forward(
+        1 if torch.get_num_threads() == 1 else chunk_count(graph, x.shape[1]),  # no result depends on the chunks
+        *(array(t) for t in graph[:3]),
+        values,
+        *edge_arrays(edge),
+        *floor_and_eps(eps, values),
+        np.where(inverse_temperature >= 0, 1, -1).astype(values.dtype),
+        inverse_temperature,
+        array(out),
+    )
+    return [out]
+
+
 def _one_shift(chunks: int, x: Array, beta: Array, floor: Any, eps: Any) -> tuple[Array, Array] | None:
     """The dominant message of each channel over all nodes, and the point nearest 0 between its smallest and its largest
     message; None where a channel's spread is too large.
@@ -169,4 +191,4 @@ def _definition(
     return reference.softmax(x, adjacency, edge, beta=beta, eps=eps, semi_gradient=mode == SEMI_GRADIENT)
 
 
-_operator = register("softmax", _forward, _backward, _shapes, _definition, keeps_out=False)
+_operator = register("softmax", _forward, _backward, _shapes, _definition, keeps_out=False, alone=_forward_alone)

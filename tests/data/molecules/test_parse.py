@@ -99,6 +99,17 @@ def test_fragments_and_keys() -> None:
 def test_what_has_no_stereochemistry_is_read_faster_and_the_same() -> None:
     texts = ["c1ccccc1C(=O)O", "CN(=O)=O", "C1CC1C#N", "CC.O", "F/C=C/F", "[2H]C", "C[C@H](N)O", "OC=CO", "C1CC", "CCl"]
     texts += ["c1cccc1", "C(C)(C)(C)(C)C", "CC O", "C%10CCCCC%10", "n1ccccc1O", "Cn1cnc2c1c(=O)n(C)c(=O)n2C"]
+    texts += [
+        "C[N+](=O)[O-]",
+        "c1cc[nH]c1",
+        "[Na+].[Cl-]",
+        "[NH4+]",
+        "[H]C",
+        "[CH3:1]C",
+        "C[Si](C)C",
+        "Cl[Hg]Cl",
+        "[CH2]C",
+    ]
     fast, plain = parse_molecules(texts), parse_molecules(texts, keys=True)
     assert fast.skipped == plain.skipped
     assert len(plain.skipped) == 3

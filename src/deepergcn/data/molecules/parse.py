@@ -26,7 +26,10 @@ Form = Literal["smiles", "molblock"]
 _MOST_ATOMS = 100_000
 _MOST_RING_ATOMS, _MOST_RINGS = 5_000, 500  # in a molecule with rings: RDKit's time and memory grow with their cube
 _LONG = {"smiles": 1_000, "molblock": 20_000}  # a shorter text has fewer atoms and rings than that
-_PLAIN = re.compile(r"[A-Za-z0-9()=#.%+-]{1,1000}")  # without brackets, blanks and marks of stereochemistry
+_PLAIN = re.compile(  # without blanks, marks of stereochemistry, atoms of hydrogen, isotopes and atom maps
+    r"(?=.{1,1000}\Z)(?:[A-Za-z0-9()=#.%+-]"
+    r"|\[(?:[A-GI-Z][a-z]?|H[efgos]|[bcnops]|se|as)(?:H[0-9]?)?(?:\+\+|--|[+-][0-9]?)?\])+"
+)
 _CHUNK = 500
 _WORTH_PROCESSES = 20_000  # molecules: a process takes as long to start as some ten thousand to read
 _IDLE_SECONDS = 5

@@ -70,13 +70,15 @@ class Tables(nn.Module):
         """The sum of the rows that ``categories`` [rows, columns] name, without a check.
 
         Where it is not large, it is taken as a product, given ``multi_hot`` or made here: an embedding's own backward
-        sorts its indices, which takes several times as long. Under autocast a product would lose digits.
+        sorts its indices, which takes several times as long. Under autocast a product would lose digits, and without
+        gradients the sum itself is faster than making ``multi_hot``.
         """
         if torch.compiler.is_exporting():  # for any number of rows, in operators that ONNX has
             return F.embedding(categories.long() + self.offsets, self.weight).sum(1)
+        small = categories.shape[0] * self.weight.shape[0] <= LARGEST_PRODUCT
         if torch.is_autocast_enabled(self.weight.device.type):
             multi_hot = None
-        elif multi_hot is None and categories.shape[0] * self.weight.shape[0] <= LARGEST_PRODUCT:
+        elif multi_hot is None and small and torch.is_grad_enabled():
             multi_hot = self.multi_hot(categories)
         if multi_hot is not None:
             return multi_hot @ self.weight

@@ -72,5 +72,7 @@ def _hear_virtual(number: int, layer: Block, h: Tensor, v: Tensor, around: Surro
         return layer.connect(h + virtual.to_vertices(v, batch), around.graph, around.edge), v
     heard = norm_relu_dropout(layer.norm, h, 0.0, layer.training)
     v = virtual(number, v, heard, batch)
-    heard = F.dropout(heard + virtual.to_vertices(v, batch), layer.dropout, layer.training)
+    told = virtual.to_vertices(v, batch)
+    heard = heard + told if torch.is_grad_enabled() else heard.add_(told)  # which nobody else has
+    heard = F.dropout(heard, layer.dropout, layer.training)
     return h + layer.conv(heard, around.graph, around.edge), v

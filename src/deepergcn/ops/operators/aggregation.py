@@ -28,14 +28,23 @@ _INPUTS = "Tensor x, Tensor parameter, Tensor[] graph, Tensor[] edge, float? eps
 
 
 def register(
-    name: str, forward: Forward, backward: Backward, shapes: Forward, definition: Definition, *, keeps_out: bool = True
+    name: str,
+    forward: Forward,
+    backward: Backward,
+    shapes: Forward,
+    definition: Definition,
+    *,
+    keeps_out: bool = True,
+    alone: Forward | None = None,
 ) -> Aggregate:
     """Register ``deepergcn::name`` and its backward: the given kernels on a CPU, ``kernels.gpu.name`` on a GPU.
 
     ``definition`` is the same aggregation in PyTorch's own operators, of (x, adjacency, edge, parameter, eps, option).
-    Without ``keeps_out`` backward is given ``kept`` alone, not [out, *kept].
+    Without ``keeps_out`` backward is given ``kept`` alone, not [out, *kept]. ``alone``, if given, is called on a CPU in
+    place of ``forward`` where gradients are off, and gives [out].
     """
     library = torch.library
+    without_gradients = alone or forward  # whose tensors are all freed soon: the heap has no holes to give back
     forward, backward = gives_back(forward), gives_back(backward)
     on_cpu = Kernels(forward, backward, shapes)
 
@@ -85,7 +94,9 @@ def register(
         x: Tensor, parameter: Tensor, graph: Tensors, edge: Tensors, eps: float | None, option: int
     ) -> Tensor:
         out: Tensor
-        if is_eager(x):
+        if is_eager(x) and not torch.is_grad_enabled() and not device.on_gpu(x):
+            out = without_gradients(x, parameter.contiguous(), graph, edge, eps, option)[0]
+        elif is_eager(x):
             functions = (kernels_for(x), definition, keeps_out)
             out = _Eager.apply(functions, graph, eps, option, x, parameter, *edge)  # type: ignore[no-untyped-call]
         else:

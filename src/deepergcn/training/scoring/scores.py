@@ -6,7 +6,6 @@ from torch import Tensor
 
 from deepergcn.data.task import Metric, Task
 from deepergcn.runs.run import MetricScore
-from deepergcn.training.scoring.metrics import make_metric
 
 
 def all_scores(
@@ -43,6 +42,8 @@ def _alone(task: Task, outputs: Tensor, targets: Tensor, number: int) -> float |
 
 
 def _score(task: Task, outputs: Tensor, targets: Tensor, scale: Tensor | None) -> float | None:
+    from deepergcn.training.scoring.metrics import make_metric  # here, since torchmetrics is slow to import
+
     metric = make_metric(task, scale)
     metric.distributed_available_fn = lambda: False  # one process has all outputs; the others do not take part
     metric.update(outputs, targets)
