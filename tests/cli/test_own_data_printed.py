@@ -87,6 +87,25 @@ PRINTED = {
         "z: binary",
         target=["all"],
     ),
+    "all targets without ids": mine(
+        molecules(number, header="smiles,y,compound_id", compound_id=lambda i: 1000 + i),
+        "y: regression",
+        "left out  compound_id (numbers that are all different, by its name ids)",
+        target=["all"],
+    ),
+    "plus and minus": mine(molecules(lambda i: "+-"[i % 2]), "positive is + (by its meaning", "- 30"),
+    "percent signs as classes": mine(
+        molecules(lambda i: f"{i % 3 * 10}%"), "y: multi-class, as --task says", "0% 20, 10% 20", task="multi-class"
+    ),
+    "not determined is missing": mine(
+        molecules(lambda i: ["active", "inactive", "n.d."][i % 3]), "y: binary", "20 missing", missing=["n.d."]
+    ),
+    "-999 is missing": mine(
+        molecules(lambda i: "-999" if i % 10 == 0 else number(i)), "from 0.37 to 21.83", "6 missing", missing=["-999"]
+    ),
+    "-999 as a number": graph(
+        nodes(size=lambda i: -999 if i % 5 == 0 else i / 7), "features  size (number)", numeric=["size"]
+    ),
     "a target with a comma in its name": mine(
         'smiles,"y, 1"\n' + "".join(f"{smiles(i)},{i % 2}\n" for i in range(ROWS)), "y, 1: binary", target=["y, 1"]
     ),

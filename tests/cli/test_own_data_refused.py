@@ -1,5 +1,6 @@
 """What is refused in a user's file before training, in one line that says what to do: one file a case."""
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,92 @@ REFUSED = {
     "dates to learn": mine(
         molecules(lambda i: f"2024-01-{i % 28 + 1:02d}"),
         "label column 'y' holds dates, such as '2024-01-01'; expected classes or numbers, or --task multi-class",
+    ),
+    "days without a year": mine(molecules(lambda i: f"{i % 12 + 1}-Jan"), "holds dates, such as '1-Jan'"),
+    # numbers that are not written as such
+    "decimal commas in all cells": mine(
+        molecules(lambda i: f"{i % 20 / 2}".replace(".", ","), between=";"),
+        "row 1: column 'y' is '0,0'; expected a number (with a decimal point: 0.0)",
+        "--task multi-class takes all of them for classes",
+    ),
+    "thousands": mine(
+        molecules(lambda i: f'"{i % 9 + 1},234"'), "is '1,234'; expected a number (without the comma if it parts"
+    ),
+    "percent signs": mine(molecules(lambda i: f"{i % 7 * 10}%"), "is '0%'; expected a number (without the percent"),
+    "units": mine(molecules(lambda i: f"{i % 9 + 1} nM"), "is '1 nM'; expected a number (without its unit: 1)"),
+    "another minus": mine(
+        molecules(lambda i: f"\u2212{i % 9 + 1}.5"), "expected a number (with a hyphen for the minus: -1.5)"
+    ),
+    "limits of measurement alone": mine(
+        molecules(lambda i: [">10", "<1", "5"][i % 3]), "is '>10'; expected a number (a censored value"
+    ),
+    "numbers with their errors": mine(
+        molecules(lambda i: f"{i % 9}.1 ± 0.2"), "expected a number (the number alone: 0.1)"
+    ),
+    "a feature with decimal commas": graph(
+        nodes(size=lambda i: f'"{i % 5},5"'),
+        "row 1: column 'size' is '0,5'; expected a number (with a decimal point: 0.5); --drop leaves",
+    ),
+    "a feature in money": graph(nodes(size=lambda i: f"${i}.50"), "is '$0.50'; expected a number (without the curr"),
+    "a feature with many gaps in words": graph(
+        nodes(size=lambda i: "n.d." if i % 3 else i), "row 2: column 'size' is 'n.d.'; expected a number; --drop"
+    ),
+    "a feature with -999 for gaps": graph(
+        nodes(size=lambda i: -999 if i % 5 == 0 else i / 7), "column 'size' holds -999, which lies apart from its"
+    ),
+    # what may stand for a missing label
+    "not determined": mine(
+        molecules(lambda i: ["active", "inactive", "n.d."][i % 3]),
+        "row 3: label column 'y' is 'n.d.'; say whether it is a missing label (--missing 'n.d.') or a class",
+    ),
+    "errors of a spreadsheet": mine(
+        molecules(lambda i: ["active", "inactive", "#N/A"][i % 3]), "is '#N/A'; say whether it is a missing label"
+    ),
+    "a word among numbers": mine(
+        molecules(lambda i: "n.d." if i == 5 else number(i)),
+        "row 6: column 'y' is 'n.d.'; expected a number, as most cells of the column are, or --missing 'n.d.' if it",
+    ),
+    "-999 among numbers": mine(
+        molecules(lambda i: "-999" if i % 10 == 0 else number(i)), "holds -999, which lies apart", "(--missing -999)"
+    ),
+    "9 beside 0 and 1": mine(molecules(lambda i: 9 if i % 10 == 0 else i % 2), "(--missing 9) or one like the others"),
+    "one number": mine(molecules(lambda i: "5.5"), "label column 'y' is 5.5 in every row; there is nothing to learn"),
+    # the file
+    "two columns of SMILES": mine(
+        molecules(active, header="SMILES,y,smiles", smiles=lambda i: "C"),
+        "has the columns 'SMILES', 'smiles'; expected one of SMILES, or --smiles-column",
+    ),
+    "SMILES by another name": mine(
+        molecules(active).replace("smiles", "Structure"),
+        "there is no column 'smiles' for the SMILES",
+        "--smiles-column names another",
+    ),
+    "a title above the header": mine(
+        "Exported today\n" + molecules(active), "row 1 has 2 columns; expected 1, as the header 'Exported today' has"
+    ),
+    "Windows-1252": mine(
+        molecules(number).replace("y", "IC50 (µM)", 1).encode("cp1252"),
+        "the header has the byte 0xb5; invalid UTF-8: save it as CSV UTF-8",
+    ),
+    "UTF-16": mine(molecules(active).encode("utf-16"), "is text in UTF-16: save it as CSV UTF-8"),
+    "gzip by another name": mine(
+        gzip.compress(b"smiles,y\n", mtime=0), "is compressed by gzip: let its name end in .gz"
+    ),
+    "a workbook by another name": mine(b"PK\x03\x04", "is a workbook or an archive: let its name end in .xlsx"),
+    "an archive": mine(b"PK\x03\x04", "is an archive; unpack it first", name="mine.csv.zip"),
+    "GraphML": mine("<graphml/>", "read it with networkx and train from Python", name="mine.graphml"),
+    "comments above the edges": graph(
+        nodes(size=size),
+        "row 1 has 2 columns; expected 1, as the header '# made by me' has",
+        edges="# made by me\n" + EDGES,
+    ),
+    "edges without a header": graph(
+        nodes(size=size),
+        "there is no column 'source' for the edges; the columns are 'n0', 'n1'; --source-column or",
+        edges=EDGES.partition("\n")[2],
+    ),
+    "ids with .0": graph(
+        nodes(size=size), "row 1: source 'n0.0' is not the id of a node", edges="source,target\nn0.0,n1.0\n"
     ),
     "too many classes": mine(
         molecules(lambda i: f"class {i}"), "at most 50 classes; found 60, which --task multi-class"

@@ -16,6 +16,7 @@ MOLECULE_NAMES = TABLE_NAMES + SDF_NAMES + SMI_NAMES
 """Files of molecules."""
 
 _OTHER_WORKBOOKS = (".xls", ".xlsb", ".ods")
+_GRAPH_FILES = (".graphml", ".gexf", ".gml", ".net", ".edgelist", ".adjlist")
 
 
 def check_name(path: Path, endings: tuple[str, ...]) -> None:
@@ -25,4 +26,11 @@ def check_name(path: Path, endings: tuple[str, ...]) -> None:
         return
     if name.endswith(_OTHER_WORKBOOKS):
         raise InputError(f"{path}: is a workbook of another kind; save it as .xlsx, or its sheet as CSV")
+    if name.endswith(_GRAPH_FILES):
+        raise InputError(
+            f"{path}: is a graph of another program; save its nodes and its edges as CSV, or read it with networkx and "
+            "train from Python (deepergcn.train(graph=...))"
+        )
+    if name.endswith(".zip"):
+        raise InputError(f"{path}: is an archive; unpack it first, or compress one file as .gz")
     raise InputError(f"{path}: expected a name that ends in {', '.join(endings)}")

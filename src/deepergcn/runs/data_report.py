@@ -123,7 +123,7 @@ class DataReport(_Report):
         if len(self.targets) > _MOST:
             lines.append(("target", f"{len(self.targets) - _MOST} more, in data.json"))
         lines += [("split", self._split()), ("metric", f"{', '.join(self.metrics)} ({self.metric_reason})")]
-        if self.features or self.dropped:
+        if self.features or (self.dropped and self.molecules is None):
             lines.append(("features", _names(self.features) or "none"))
         if self.encoding:
             lines.append(("encoding", self.encoding))

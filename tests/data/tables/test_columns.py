@@ -62,7 +62,9 @@ def test_infinite_number_of_parquet(tmp_path: Path) -> None:
 
 
 def test_missing_column_lists_those_that_exist(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no column 'z' for the SMILES; the columns are 'n', 't'$"):
+    with pytest.raises(
+        InputError, match=r"no column 'z' for the SMILES; the columns are 'n', 't'; --smiles-column names another$"
+    ):
         columns(tmp_path / "a.csv", "n,t\n1,2\n").require(["n", "z"], "SMILES")
 
 
@@ -85,7 +87,7 @@ def test_nested_parquet_column(tmp_path: Path) -> None:
         ("a.csv", b"\n\r\n", "the file is empty; expected a header"),
         ("a.csv", b"\xef\xbb\xbf\n", "the file is empty; expected a header"),
         ("a.csv", b"a,b\n\n1,2\n3,\0\n", "row 2 has a NUL byte"),
-        ("a.csv", "a\n1\n".encode("utf-16"), "the header has a NUL byte"),
+        ("a.csv", "a\n1\n".encode("utf-16"), "is text in UTF-16: save it as CSV UTF-8"),
         ("a.csv", b'a,b\n1,2\n3,"x\n4,5\n', "row 2 has a quote that is never closed"),
         ("a.csv", b'a,b\n1,2\n3,"x\n4,5\n6,"y\n', "row 2 has text after a closing quote"),
         ("a.csv", b'"a\n1\n', "the header has a quote that is never closed"),

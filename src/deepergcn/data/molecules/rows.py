@@ -127,7 +127,10 @@ def parse_rows(
 
 def _find_smiles(table: Columns) -> str:
     found = [name for name in table.names if name.strip().lower() == "smiles"]
-    return found[0] if len(found) == 1 else "smiles"
+    if len(found) > 1:
+        names = ", ".join(map(repr, found))
+        raise InputError(f"{table.path}: has the columns {names}; expected one of SMILES, or --smiles-column")
+    return found[0] if found else "smiles"
 
 
 def _without_number(rows: MoleculeRows, schema: LabelSchema | None) -> dict[int, Skipped]:

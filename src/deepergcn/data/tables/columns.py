@@ -20,6 +20,7 @@ from deepergcn.data.storage.digest import file_digest
 from deepergcn.data.storage.source_files import check_file
 from deepergcn.data.tables.csv_file import read_csv, read_csv_blocks
 from deepergcn.data.tables.excel import read_excel
+from deepergcn.data.tables.written import number_hint
 from deepergcn.errors import InputError, listed, quote
 
 GAPS = ("", "NA", "N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
@@ -29,8 +30,7 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 _BATCH = 10_000  # rows of a parquet file that are read at a time where not all are
 
-_CENSORED = re.compile(r"[<>≤≥~]=?\s*([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)\Z")
-_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+\Z")
+_OPTIONS = {"SMILES": "--smiles-column", "ids": "--id-column", "edges": "--source-column or --target-column"}
 
 
 @contextlib.contextmanager
@@ -91,6 +91,10 @@ class Columns:
         """These rows, counted from 0."""
         return replace(self, table=self.table.take(pa.array(rows)))
 
+    def slice(self, start: int, stop: int) -> "Columns":
+        """The rows from ``start``, counted from 0, up to ``stop``."""
+        return replace(self, table=self.table.slice(start, stop - start))
+
     def without(self, names: Sequence[str], values: Sequence[str]) -> "Columns":
         """The table with a gap in these columns wherever one of the values stands, numbers compared as numbers."""
         if not values:
@@ -110,9 +114,10 @@ class Columns:
         """Check that the columns exist."""
         for name in names:
             if name.strip() not in self._positions:
+                option = f"; {_OPTIONS[purpose]} names another" if purpose in _OPTIONS else ""
                 raise InputError(
                     f"{self.path}: there is no column {quote(name)} for the {purpose}; "
-                    f"the columns are {self.quoted_names()}"
+                    f"the columns are {self.quoted_names()}{option}"
                 )
 
     def text(self, name: str) -> Any:
@@ -152,13 +157,9 @@ class Columns:
     def not_a_number(self, name: str, row: int) -> str:
         """The error for such a cell, which says what may stand there instead where that is known."""
         cell = self.text(name)[row].as_py() or ""
-        if limit := _CENSORED.match(cell):
-            hint = f" (a censored value: write its limit, {limit[1]}, or leave the cell empty)"
-        elif _DECIMAL_COMMA.match(cell):
-            hint = f" (with a decimal point: {cell.replace(',', '.')})"
-        else:
-            hint = ""
-        return f"row {row + 1}: column {name!r} is {quote(cell)}; expected a number{hint}"
+        hint = number_hint(cell)
+        shown = "" if hint is None else f" ({hint})"
+        return f"row {row + 1}: column {name!r} is {quote(cell)}; expected a number{shown}"
 
     def _cells(self, name: str) -> Any:
         cells = self.table.column(self._positions[name.strip()]).combine_chunks()

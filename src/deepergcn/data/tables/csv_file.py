@@ -61,6 +61,14 @@ class _Syntax:
         return 0 if whole is None else whole.end()
 
 
+_NO_TEXT = {
+    b"\xff\xfe": "is text in UTF-16: save it as CSV UTF-8",
+    b"\xfe\xff": "is text in UTF-16: save it as CSV UTF-8",
+    b"\x1f\x8b": "is compressed by gzip: let its name end in .gz",
+    b"PK\x03\x04": "is a workbook or an archive: let its name end in .xlsx, or unpack it",
+    b"\xd0\xcf\x11\xe0": "is a workbook of an old kind: save it as .xlsx, or its sheet as CSV",
+}
+"""How files begin that are no text, and what to do."""
 _FIRST_LINE = re.compile(rb'(?:\xef\xbb\xbf)?[\r\n]*+(?:"[^"]*+"|[^"\r\n])*+')
 _QUOTED = re.compile(rb'"[^"]*+"')
 _UNCLOSED = re.compile(rb'"[^"]*+(?:""[^"]*+)*+\Z')
@@ -109,6 +117,9 @@ def _with_last(pieces: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
 def _parse(path: Path, content: bytes, syntax: "_Syntax", before: int = 0) -> Any:
     """The Arrow table of a content with a header, ``before`` which there are this many rows of the file."""
     delimiter = syntax.delimiter.decode()
+    for start, what in _NO_TEXT.items():
+        if not before and content.startswith(start):
+            raise InputError(f"{path}: {what}")
     _check_quotes(path, content, syntax, before)
     if (place := content.find(b"\0")) >= 0:
         raise InputError(f"{path}: {_row(content, place, syntax, before)} has a NUL byte; expected text in UTF-8")
@@ -133,7 +144,10 @@ def _parse(path: Path, content: bytes, syntax: "_Syntax", before: int = 0) -> An
         if bad_rows:
             bad = bad_rows[0]
             row, found, expected = bad.number - 1 + before, bad.actual_columns, bad.expected_columns
-            raise InputError(f"{path}: row {row} has {found} columns; expected {expected}") from error
+            first = quote(header[0].decode().strip("\ufeff\r\n"))
+            raise InputError(
+                f"{path}: row {row} has {found} columns; expected {expected}, as the header {first} has"
+            ) from error
         if "straddling" in str(error):
             raise InputError(f"{path}: a row is longer than {_BLOCK >> 20} MB") from error
         raise
@@ -183,7 +197,7 @@ def _check_utf8(path: Path, content: bytes, syntax: _Syntax, before: int) -> Non
     except UnicodeDecodeError as error:
         byte = content[error.start]
         place = _row(content, error.start, syntax, before)
-        raise InputError(f"{path}: {place} has the byte 0x{byte:02x}; invalid UTF-8") from error
+        raise InputError(f"{path}: {place} has the byte 0x{byte:02x}; invalid UTF-8: save it as CSV UTF-8") from error
 
 
 def _row(content: bytes, place: int, syntax: _Syntax, before: int) -> str:

@@ -5,16 +5,25 @@ from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow.compute as pc
 
 from deepergcn.data.tables.columns import Columns
+from deepergcn.data.tables.written import means_missing, numbers_written_otherwise
 from deepergcn.data.task import Kind
 from deepergcn.errors import InputError, quote
 
 MOST_CLASSES = 50
 """Text with more different values than this is not taken for classes unless the kind says so."""
 
-_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:[ T].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}(?: .*)?")
+_MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_DATE = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:[ T].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}(?: .*)?"
+    rf"|\d{{1,2}}[-/. ]{_MONTH}(?:[-/. ]\d{{2,4}})?|{_MONTH}[-/. ]\d{{1,4}}",
+    re.IGNORECASE,
+)
+_SENTINELS = {sign * number for sign in (-1, 1) for number in (9, 99, 999, 9999, 99999)}
 _MOST_STRAY = 0.5  # a column in which a smaller share of the cells is no number is one of numbers, with mistakes
 
 
@@ -22,20 +31,30 @@ def column_kind(table: Columns, column: str) -> tuple[Kind, str]:
     """Whether a column is binary, multi-class or a regression, and the reason.
 
     Text is classes; so are 0 and 1 alone; all other numbers are a regression. What may be two things is an error that
-    names a cell: text among numbers, classes that differ in capitals only, one class only, -1 beside 0 and 1, which
-    may be a class or a missing label; and dates, which are neither classes nor numbers.
+    names a cell: text among numbers, numbers that are not written as such, classes that differ in capitals only, one
+    class only, a text or number that may stand for a missing label; and dates, which are neither classes nor numbers.
     """
     names = class_names(table, column)
     if table.is_numeric(column):
         return _number_kind(table, column, names)
     stray = table.not_numbers(column)
     if len(stray) < _MOST_STRAY * (len(table) - table.labels(column).null_count):
-        raise InputError(f"{table.path}: {table.not_a_number(column, int(stray[0]))}, as most cells of the column are")
+        cell = quote(table.text(column)[int(stray[0])].as_py())
+        raise InputError(
+            f"{table.path}: {table.not_a_number(column, int(stray[0]))}, as most cells of the column are, or --missing "
+            f"{cell} if it stands for a missing label"
+        )
     if are_dates(names):
         raise InputError(
             f"{table.path}: label column {column!r} holds dates, such as {quote(names[0])}; expected classes or "
             "numbers, or --task multi-class if each is a class"
         )
+    if numbers_written_otherwise(names):
+        raise InputError(
+            f"{table.path}: {table.not_a_number(column, int(stray[0]))}; --missing says what stands for a missing "
+            "label, and --task multi-class takes all of them for classes"
+        )
+    _check_gaps(table, column, names)
     _check_capitals(table, column, names)
     if len(names) > MOST_CLASSES:
         problem = table.not_a_number(column, int(stray[0]))
@@ -43,7 +62,7 @@ def column_kind(table: Columns, column: str) -> tuple[Kind, str]:
             f"{table.path}: {problem}, or at most {MOST_CLASSES} classes; found {len(names)}, "
             "which --task multi-class (kind) allows"
         )
-    return ("binary" if len(names) == 2 else "multi-class"), f"text with {len(names)} different values"
+    return _classes_of(names), f"text with {len(names)} different values"
 
 
 def are_dates(texts: Sequence[str]) -> bool:
@@ -77,10 +96,50 @@ def _number_kind(table: Columns, column: str, names: Sequence[str]) -> tuple[Kin
             f"{table.path}: label column {column!r} holds {', '.join(names)}; say whether -1 is a missing label "
             "(--missing -1), a class (--task binary or multi-class) or a number (--task regression)"
         )
+    if len(names) == 1:
+        raise InputError(f"{table.path}: label column {column!r} is {names[0]} in every row; there is nothing to learn")
+    _check_sentinels(table, column, names)
     whole = not any("." in name or "e" in name for name in names)
     what = "whole numbers" if whole else "numbers"
-    other = f"; --task {'binary' if len(names) == 2 else 'multi-class'} takes them for classes" if whole else ""
+    other = f"; --task {_classes_of(names)} takes them for classes" if whole else ""
     return "regression", f"{what} from {names[0]} to {names[-1]}{other if len(names) <= MOST_CLASSES else ''}"
+
+
+def stands_apart(values: npt.NDArray[np.float64]) -> float | None:
+    """A number such as -999, which often stands for a gap, that lies far from all others, or beside 0 and 1 alone.
+
+    Args:
+        values: the different numbers of a column, in order.
+    """
+    for number, others in ((values[0], values[1:]), (values[-1], values[:-1])) if len(values) > 2 else ():
+        spread = others[-1] - others[0]
+        far = abs(number) > 9 and np.abs(number - others).min() > 2 * spread
+        if number in _SENTINELS and (far or set(others.tolist()) == {0, 1}):
+            return float(number)
+    return None
+
+
+def _check_sentinels(table: Columns, column: str, names: Sequence[str]) -> None:
+    apart = stands_apart(np.array(names, dtype=np.float64))
+    if apart is not None:
+        raise InputError(
+            f"{table.path}: label column {column!r} holds {apart:g}, which lies apart from its other numbers; "
+            f"say whether it is a missing label (--missing {apart:g}) or one like the others (--task regression)"
+        )
+
+
+def _check_gaps(table: Columns, column: str, names: Sequence[str]) -> None:
+    gap = next((name for name in names if means_missing(name, names)), None)
+    if gap is not None:
+        row = table.labels(column).to_pylist().index(gap) + 1
+        raise InputError(
+            f"{table.path}: row {row}: label column {column!r} is {quote(gap)}; say whether it is a missing label "
+            f"(--missing {quote(gap)}) or a class like the others (--task {_classes_of(names)})"
+        )
+
+
+def _classes_of(names: Sequence[str]) -> Kind:
+    return "binary" if len(names) == 2 else "multi-class"
 
 
 def _check_capitals(table: Columns, column: str, names: Sequence[str]) -> None:

@@ -10,8 +10,9 @@ import numpy as np
 from deepergcn.data.split import mask_part
 from deepergcn.data.tables.columns import Columns
 from deepergcn.data.tables.features import MOST_CATEGORIES
-from deepergcn.data.tables.kinds import are_dates
+from deepergcn.data.tables.kinds import are_dates, stands_apart
 from deepergcn.data.tables.parts import named_parts
+from deepergcn.data.tables.written import numbers_written_otherwise
 from deepergcn.data.task import Kind
 from deepergcn.errors import InputError
 from deepergcn.runs.data_report import Column
@@ -22,6 +23,7 @@ _FEW = 10  # different texts that are a category even where every row has anothe
 _STRAY = 0.5  # the share of a column's cells that may be no numbers before the column is one of text
 
 _ID_NAME = re.compile(r"(?:.*(?:id|index|idx|key)|unnamed: \d+|#|nr\.?|no\.?|number|)")
+_IDS = "numbers that are all different, by its name ids"
 _INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 
 
@@ -40,7 +42,7 @@ class SplitChoice:
 
 
 def named_columns(table: Columns, names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
-    """The columns that are named, each alone or several with commas between them; ``all`` is all but those taken."""
+    """The columns that are named, alone or several with commas between them; ``all`` is all but those taken and ids."""
     found: list[str] = []
     for name in names:
         if name.strip() in table.names or "," not in name:
@@ -48,8 +50,14 @@ def named_columns(table: Columns, names: Sequence[str], taken: Sequence[str] = (
         else:
             found += [part.strip() for part in name.split(",") if part.strip()]
     if found == ["all"] and "all" not in table.names:
-        return [name for name in table.names if name not in {*taken, *split_columns(table)}]
+        other = {*taken, *split_columns(table)}
+        return [name for name in table.names if name not in other and not is_id(table, name)]
     return found
+
+
+def left_ids(table: Columns, taken: Sequence[str]) -> list[Column]:
+    """The columns that ``all`` leaves out as ids, with the reason."""
+    return [Column(name=name, text=_IDS) for name in table.names if name not in taken and is_id(table, name)]
 
 
 def choose_split(
@@ -161,7 +169,16 @@ def _is_mask(name: str) -> bool:
 def _no_feature(table: Columns, name: str) -> str | None:
     """Why a column is not a feature, or None if it is one; a column that may be a mistake is an error."""
     if table.is_numeric(name):
-        return "numbers that are all different, by its name ids" if _is_id(table, name) else None
+        if is_id(table, name):
+            return _IDS
+        values = table.numbers(name)
+        apart = stands_apart(np.unique(values[~np.isnan(values)]))
+        if apart is not None:
+            raise InputError(
+                f"{table.path}: column {name!r} holds {apart:g}, which lies apart from its other numbers; empty these "
+                "cells if they are gaps; --numeric takes the column as it is, --drop leaves it out"
+            )
+        return None
     cells = table.text(name).drop_null()
     known = table.labels(name).drop_null()
     if not len(known):
@@ -177,13 +194,19 @@ def _no_feature(table: Columns, name: str) -> str | None:
     different = cells.unique().to_pylist()
     if are_dates(different):
         return "dates"
+    if numbers_written_otherwise(different):
+        raise InputError(
+            f"{table.path}: {table.not_a_number(name, int(stray[0]))}; --drop leaves the column out, --categorical "
+            "takes it for a category"
+        )
     if len(different) > MOST_CATEGORIES or (len(different) > _FEW and len(different) > len(cells) / 2):
         return f"{len(different)} different texts"
     return None
 
 
-def _is_id(table: Columns, name: str) -> bool:
-    if not _ID_NAME.fullmatch(name.lower()):
+def is_id(table: Columns, name: str) -> bool:
+    """Whether a column is one of whole numbers that are all different, and has the name of ids."""
+    if not _ID_NAME.fullmatch(name.lower()) or not table.is_numeric(name):
         return False
     values = table.numbers(name)
     known = values[~np.isnan(values)]

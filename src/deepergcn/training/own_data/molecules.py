@@ -16,7 +16,7 @@ from deepergcn.data.tables.labels import infer_labels
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import DataSection
 from deepergcn.training.own_data.choices import Choices
-from deepergcn.training.own_data.columns import choose_split, named_columns
+from deepergcn.training.own_data.columns import choose_split, left_ids, named_columns
 from deepergcn.training.own_data.found import OwnData, label_settings, own_data
 from deepergcn.training.own_data.report import report_data
 from deepergcn.user_cache import real_path
@@ -79,7 +79,8 @@ def own_molecules(
             further.get("delimiter", choices.delimiter),
         )
     taken = [name for name in (rows.smiles_column, id_column) if name is not None]
-    columns = named_columns(rows.table, [targets] if isinstance(targets, str) else list(targets), taken)
+    named = [targets] if isinstance(targets, str) else list(targets)
+    columns = named_columns(rows.table, named, taken)
     schema = infer_labels(
         rows.table, columns, choices.kind, positive=tuple(choices.positive), missing=tuple(choices.missing)
     )
@@ -118,6 +119,7 @@ def own_molecules(
         fragments=provenance.fragments,
         descriptors=described(descriptors) if join else (),
         blend=f"random forest on {'these' if join else ', '.join(described(descriptors))}" if blend else None,
+        dropped=tuple(left_ids(rows.table, taken)) if named == ["all"] != columns else (),
     )
     data = DataSection(
         source=str(real_path(path)),

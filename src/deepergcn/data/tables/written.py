@@ -1,0 +1,60 @@
+"""How people write numbers and missing values that are neither plain numbers nor empty cells."""
+
+import re
+from collections.abc import Collection
+
+_NUMBER = r"[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?"
+_UNITS = (
+    "[fpnuµμm]?M|[pnuµμmk]?g|[nuµμm]?[lL]|[nµμmck]?m|[nuµμm]?s|min|h|d|Da|kDa|K|°C|eV|bar|[kM]?Pa|kcal/mol|kJ/mol|"
+    "[nuµμm]?mol(?:/[lL])?|[nuµμm]?g/m?[lL]|g/mol|[kMG]?Hz|years?"
+)
+_APART = r"[, '\u2019\u00a0\u202f]"
+_WAYS = tuple(
+    (re.compile(pattern + r"\Z"), hint)
+    for pattern, hint in (
+        (r"[<>≤≥~≈]=?\s*(?P<n>" + _NUMBER + ")", "a censored value: write its limit, {n}, or leave the cell empty"),
+        (r"(?P<n>[+-]?[1-9][0-9]{0,2},[0-9]{3})", "without the comma if it parts thousands, else with a decimal point"),
+        (r"(?P<n>[+-]?[1-9][0-9]{0,2}(?:" + _APART + r"[0-9]{3})+(?:\.[0-9]+)?)", "without marks between thousands"),
+        (r"(?P<n>[+-]?[0-9]+,[0-9]+(?:[eE][+-]?[0-9]+)?)", "with a decimal point: {n}"),
+        (r"(?P<n>" + _NUMBER + r")\s*%", "without the percent sign: {n}"),
+        (r"[\u2212\u2013](?P<n>[0-9]+(?:[.,][0-9]+)?)", "with a hyphen for the minus: -{n}"),
+        (r"(?P<n>" + _NUMBER + r")\s*(?:±|\+/-)\s*" + _NUMBER, "the number alone: {n}"),
+        (r"[$€£]\s*(?P<n>" + _NUMBER + ")", "without the currency: {n}"),
+        (r"(?P<n>" + _NUMBER + r")\s*(?:" + _UNITS + ")", "without its unit: {n}"),
+    )
+)
+
+_PLAIN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
+
+_WORDS = "n.d.|n.d|nd|n/d|n.a.|n.a|n.t.|nt|?|??|-|--|.|unknown|missing|no data|not determined|not available|not tested"
+_ERRORS = "#n/a|#na|#value!|#div/0!|#ref!|#name?|#num!|#null!"  # of spreadsheets
+_MISSING = frozenset(f"{_WORDS}|{_ERRORS}".split("|"))
+
+
+def number_hint(cell: str) -> str | None:
+    """How a cell is to be written as a number, if it looks like one that is written in another way."""
+    for pattern, hint in _WAYS:
+        if found := pattern.match(cell):
+            return hint.format(n=found["n"].replace(",", "."))
+    return None
+
+
+def means_missing(cell: str, texts: Collection[str]) -> bool:
+    """Whether a cell says that its value is not known, among the different texts of its column.
+
+    ``-`` does not beside ``+``, nor ``unknown`` beside one other text.
+    """
+    if cell == "-" and "+" in texts:
+        return False
+    return cell.casefold() in _MISSING and (cell.casefold() != "unknown" or len(texts) > 2)
+
+
+def numbers_written_otherwise(texts: Collection[str]) -> bool:
+    """Whether these different texts are numbers or gaps, however they are written, and at least one is a number."""
+    found = False
+    for text in texts:
+        if _PLAIN.match(text) or number_hint(text) is not None:
+            found = True
+        elif not means_missing(text, texts):
+            return False
+    return found
