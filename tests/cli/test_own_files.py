@@ -123,7 +123,14 @@ MISTAKES = {
         ["predict", "run", "classes.csv", "-o", "o", "--jobs", "2", "--ray", "auto"],
         ("--jobs: does not go with --ray",),
     ),
-    "parts of a dataset": (["predict", "run", "solubility", "-o", "o"], ("is for files of molecules",)),
+    "shards of a dataset": (
+        ["predict", "run", "solubility", "-o", "o", "--shard", "1/2"],
+        ("--shard is for files of molecules; a node is predicted from the whole graph around it",),
+    ),
+    "parts in one file": (
+        ["predict", "run", "solubility", "-o", "o.csv", "--part-rows", "5"],
+        ("--part-rows: o.csv is one file; expected a folder as --output",),
+    ),
     "no folder for the output": (["predict", "run", "classes.csv", "-o", "no/o.csv"], ("no/o.csv", "does not exist")),
     "an unknown split": (["evaluate", "run", "--split", "holdout"], ("'holdout'", "train, valid, test")),
     "no molecules to train on": (["train", "--molecules", "none.csv", "--target", "y"], ("none.csv", "no such file")),

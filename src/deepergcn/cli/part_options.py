@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from deepergcn.data.molecules.skipped import Skipped
     from deepergcn.inference.parts.folder import Kind
     from deepergcn.inference.parts.write import Written
+    from deepergcn.inference.predictions import Embeddings, Predictions
     from deepergcn.inference.predictor import Predictor
 
 _NAMED = 10  # rows that could not be read and are named
 
 
 def _option(flag: str, help_text: str, metavar: str | None = None) -> Any:
-    return typer.Option(flag, help=help_text, metavar=metavar, rich_help_panel="Molecules of any number")
+    return typer.Option(flag, help=help_text, metavar=metavar, rich_help_panel="Inputs of any length")
 
 
 @dataclass(frozen=True)
@@ -116,14 +117,37 @@ class PartOptions:
             say(line)
         return True
 
+    def write_whole(
+        self,
+        kind: "Kind",
+        run: Path,
+        results: "Predictions | Embeddings",
+        output: Path,
+        endings: Sequence[str],
+        reading: Reading,
+        **how: Any,
+    ) -> str:
+        """Write what was computed at once, to a file or to a folder of parts; how many parts, for the summary line."""
+        from deepergcn.inference.parts.folder import PartJob
+        from deepergcn.inference.parts.write import PART_ROWS, write_whole
+
+        if not _is_folder(output):
+            results.write(output, **how)
+            return ""
+        job = PartJob(kind=kind, ending=self.ending(output, endings), rows=self.part_rows or PART_ROWS, **how)
+        return f" in {write_whole(run, results, _files(reading), output, job, how)} parts"
+
     def _refuse(self, output: Path) -> None:
         """Raise an error where something was said that only files of molecules can have."""
-        said = {"--shard": self.shard, "--ray": self.ray, "--part-rows": self.part_rows, "--jobs": self.jobs != 1}
+        said = {"--shard": self.shard, "--ray": self.ray, "--jobs": self.jobs != 1}
         flags = [flag for flag, value in said.items() if value]
-        if _is_folder(output):
-            flags.append(f"--output {output}, which has no ending,")
         if flags:
-            raise InputError(f"{flags[0]} is for files of molecules; other inputs are predicted at once, into one file")
+            raise InputError(
+                f"{flags[0]} is for files of molecules; a node is predicted from the whole graph around it, and all "
+                "nodes at once"
+            )
+        if self.part_rows is not None and not _is_folder(output):
+            raise InputError(f"--part-rows: {output} is one file; expected a folder as --output")
 
     def _parts(self, written: "Written") -> str:
         there, mine = len(written.numbers) - written.made, len(written.numbers)
@@ -138,6 +162,15 @@ def left_empty(first: "Sequence[Skipped]", count: int) -> str:
     numbers = ", ".join(str(row.row) for row in first[:_NAMED])
     more = f" and {count - _NAMED} more" if count > _NAMED else ""
     return f", of which {count} could not be read and are empty: row {numbers}{more}"
+
+
+def _files(reading: Reading) -> list[Path]:
+    """The files that were read, those of a folder among them, or the name of a dataset."""
+    given = [reading["data"], reading["edges"], reading["nodes"], reading["node_features"]]
+    named = [name for one in given if one is not None for name in (one.values() if isinstance(one, dict) else (one,))]
+    paths = [Path(name) for name in named]
+    inside = (sorted(file for file in path.iterdir() if file.is_file()) for path in paths if path.is_dir())
+    return [*(path for path in paths if not path.is_dir()), *(file for files in inside for file in files)]
 
 
 def _is_folder(output: Path) -> bool:

@@ -21,6 +21,7 @@ from deepergcn.data.storage.files import write_bytes
 from deepergcn.data.tables.columns import Columns
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
+from deepergcn.inference.slices import write_slices
 from deepergcn.runs.model.calibration import Calibration
 from deepergcn.runs.model.outputs import decided_classes, thresholds, to_probabilities
 
@@ -112,19 +113,26 @@ class Predictions:
             inputs: Write the columns of the input too.
         """
         ending = check_ending(path, PREDICTION_NAMES)
-        write_bytes(Path(path), self.content(ending, spreadsheet=spreadsheet, inputs=inputs))
+        write_slices(self, Path(path), ending, spreadsheet=spreadsheet, inputs=inputs)
+
+    def slice(self, start: int, stop: int) -> "Predictions":
+        """Those of the rows from ``start``, counted from 0, up to ``stop``, with the columns of the input."""
+        spread = None if self.deviations is None else self.deviations[start:stop]
+        beside = None if self.inputs is None else self.inputs.slice(start, stop)
+        ids, values = self.ids[start:stop], self.values[start:stop]
+        return replace(self, ids=ids, values=values, deviations=spread, skipped=(), inputs=beside)
 
     def content(self, ending: str, *, spreadsheet: bool = False, inputs: bool = True) -> bytes:
         """What :meth:`write` writes to a file whose name ends so."""
         if ending == ".parquet":
-            return parquet(self._table(inputs))
+            return parquet(self.table(inputs=inputs))
         columns = self.columns(inputs=inputs)
         shown = _no_formula if spreadsheet else _text
         rows = zip(*(map(shown, column) for column in columns.values()), strict=True)
         return csv_text([map(shown, columns), *rows]).encode()
 
-    def _table(self, inputs: bool) -> Any:
-        """The columns with the types that they have in every part of an input, even where all cells are empty."""
+    def table(self, *, inputs: bool = True, spreadsheet: bool = False) -> Any:
+        """The Arrow table of the columns, with types that do not depend on the rows, even where all cells are empty."""
         known = {} if self.inputs is None or not inputs else self.inputs.arrays()
         arrays = {name: known.get(name, column) for name, column in self.columns(inputs=inputs).items()}
         classes = self.task.kind != "regression"
@@ -156,7 +164,27 @@ class Embeddings:
 
         A CSV file has the columns ``id`` and ``embedding_0`` to the last channel.
         """
-        write_bytes(Path(path), self.content(check_ending(path, EMBEDDING_NAMES)))
+        ending = check_ending(path, EMBEDDING_NAMES)
+        if ending == ".npz":
+            write_bytes(Path(path), self.content(ending))
+        else:
+            write_slices(self, Path(path), ending)
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self.ids)
+
+    def slice(self, start: int, stop: int) -> "Embeddings":
+        """Those of the rows from ``start``, counted from 0, up to ``stop``."""
+        return Embeddings(self.ids[start:stop], self.values[start:stop])
+
+    def table(self) -> Any:
+        """The Arrow table of the columns ``id`` and ``embedding``, whose rows are null where there is none."""
+        empty = np.isnan(self.values).any(1)
+        lists = pa.FixedSizeListArray.from_arrays(
+            pa.array(self.values.ravel()), self.values.shape[1], mask=pa.array(empty)
+        )
+        return pa.table({"id": pa.array(self.ids, pa.string()), "embedding": lists})
 
     def content(self, ending: str) -> bytes:
         """What :meth:`write` writes to a file whose name ends so."""
@@ -168,11 +196,7 @@ class Embeddings:
             header = ["id", *(f"embedding_{channel}" for channel in range(self.values.shape[1]))]
             rows = ([name, *map(_text, cells(row))] for name, row in zip(self.ids, self.values, strict=True))
             return csv_text([header, *rows]).encode()
-        empty = np.isnan(self.values).any(1)
-        lists = pa.FixedSizeListArray.from_arrays(
-            pa.array(self.values.ravel()), self.values.shape[1], mask=pa.array(empty)
-        )
-        return parquet(pa.table({"id": pa.array(self.ids, pa.string()), "embedding": lists}))
+        return parquet(self.table())
 
 
 def probabilities(task: Task, outputs: Tensor, calibration: Calibration | None = None) -> Tensor:

@@ -33,7 +33,7 @@ def embed(
     if parts.write("embed", run, model, output, EMBEDDING_NAMES, arguments):
         return
     embeddings = model.embed(**arguments)
-    embeddings.write(output)
+    written = parts.write_whole("embed", run, embeddings, output, EMBEDDING_NAMES, arguments)
     rows, channels = embeddings.values.shape
     empty = left_empty(embeddings.skipped, len(embeddings.skipped))
-    say(f"{output}: {rows} rows of {channels} channels{empty}")
+    say(f"{output}: {rows} rows of {channels} channels{written}{empty}")

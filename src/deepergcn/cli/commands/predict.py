@@ -32,7 +32,7 @@ def predict(
     """Predict the molecules of a file, or the nodes of tables, with a trained network.
 
     A file of molecules is read, predicted and written part by part, whatever its length; call again after a kill, and
-    finished parts stay.
+    finished parts stay. The nodes of a graph are predicted at once, with the graph in memory, and written part by part.
     """
     from deepergcn.inference.predictions import PREDICTION_NAMES
     from deepergcn.inference.predictor import load
@@ -45,8 +45,8 @@ def predict(
     if parts.write("predict", run, model, output, PREDICTION_NAMES, arguments, **how):
         return
     predictions = model.predict(**arguments)
-    predictions.write(output, spreadsheet=spreadsheet, inputs=inputs)
-    say(f"{output}: {len(predictions)} rows{left_empty(predictions.skipped, len(predictions.skipped))}")
+    written = parts.write_whole("predict", run, predictions, output, PREDICTION_NAMES, arguments, **how)
+    say(f"{output}: {len(predictions)} rows{written}{left_empty(predictions.skipped, len(predictions.skipped))}")
     if predictions.made_of:
         say(f"predictions are {predictions.made_of}")
     for line in predictions.decisions():

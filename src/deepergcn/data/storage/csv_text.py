@@ -10,6 +10,17 @@ def csv_text(rows: Iterable[Iterable[object]]) -> str:
     return "".join(",".join(map(_cell, row)) + "\n" for row in rows)
 
 
+def header_length(content: bytes) -> int:
+    """The bytes of the first row of a CSV file, in which a cell may have line breaks."""
+    quoted = False
+    for place, byte in enumerate(content):
+        if byte == ord('"'):
+            quoted = not quoted
+        elif byte == ord("\n") and not quoted:
+            return place + 1
+    return len(content)
+
+
 def _cell(value: object) -> str:
     text = "" if value is None else str(value)
     return text if _QUOTED.isdisjoint(text) else '"' + text.replace('"', '""') + '"'

@@ -10,6 +10,7 @@ from deepergcn.data.molecules.parse import parse_molecules
 from deepergcn.data.molecules.read import molecule_dataset
 from deepergcn.data.molecules.rows import MoleculeRows
 from deepergcn.data.provenance import MoleculeProvenance
+from deepergcn.data.storage.csv_text import header_length
 from deepergcn.data.tables.labels import missing_labels
 from deepergcn.inference.inputs import Rows
 from deepergcn.inference.parts.folder import PartJob, PartRecord
@@ -74,7 +75,7 @@ class PartMaker:
             decisions = made_of + predicted.decisions()
         record = PartRecord(
             rows=len(rows.ids),
-            header=_header(content) if job.ending == ".csv" else 0,
+            header=header_length(content) if job.ending == ".csv" else 0,
             skipped=tuple(row._replace(row=row.row + part.first) for row in rows.skipped),
             decisions=tuple(decisions),
         )
@@ -109,14 +110,3 @@ class PartMaker:
         ids = tuple(name or "" for name in opened.names)
         positions = torch.from_numpy(parsed.positions)
         return Rows(transformed(dataset, self.model.recipe), ids, positions, parsed.skipped, opened.table)
-
-
-def _header(content: bytes) -> int:
-    """The bytes of the first row of a CSV file, in which a cell may have line breaks."""
-    quoted = False
-    for place, byte in enumerate(content):
-        if byte == ord('"'):
-            quoted = not quoted
-        elif byte == ord("\n") and not quoted:
-            return place + 1
-    return len(content)

@@ -1,10 +1,11 @@
 """Predict or embed a file of molecules of any length: a part at a time is in memory, and a finished part stays."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import joblib
 
@@ -14,12 +15,14 @@ from deepergcn.data.molecules.skipped import Skipped
 from deepergcn.data.molecules.stream import stream_rows
 from deepergcn.data.progress import ProgressHook
 from deepergcn.data.provenance import MoleculeProvenance
+from deepergcn.data.storage.csv_text import header_length
 from deepergcn.data.storage.digest import file_digest, text_digest
 from deepergcn.errors import InputError, quote
-from deepergcn.inference.parts.folder import Manifest, PartFolder, PartJob
+from deepergcn.inference.parts.folder import Manifest, PartFolder, PartJob, PartRecord
 from deepergcn.inference.parts.join import join_parts
 from deepergcn.inference.parts.make import Made, Part, PartMaker
 from deepergcn.inference.predictor import Predictor
+from deepergcn.inference.slices import Results, slices
 from deepergcn.runs.folders import seed_folders
 
 _NAMED = 10  # rows that could not be read and are named
@@ -187,6 +190,36 @@ def write_file(
         raise
     shutil.rmtree(folder)
     return written
+
+
+def write_whole(
+    run: Path, results: Results, files: Iterable[Path], folder: Path, job: PartJob, how: Mapping[str, Any]
+) -> int:
+    """Write what was computed at once, for the nodes of a graph or for graphs, as the parts of a folder.
+
+    A part that is there from the same model, files and job stays as it is.
+
+    Args:
+        run: Where the model was loaded from.
+        results: The predictions or embeddings.
+        files: What they were computed from; a dataset by its name.
+        folder: Where the parts go.
+        job: What is made.
+        how: Further arguments of the ``content`` of the results.
+
+    Returns:
+        The number of parts.
+    """
+    parts = PartFolder(folder.absolute(), job.ending)
+    digests = (file_digest(file) if file.is_file() else str(file) for file in files)
+    parts.open(Manifest(model=_model_digest(run), data=text_digest(*digests), job=job))
+    number = -1
+    for number, some in enumerate(slices(results, job.rows)):
+        if not parts.is_finished(number):
+            content = some.content(job.ending, **how)
+            header = header_length(content) if job.ending == ".csv" else 0
+            parts.finish(number, content, PartRecord(rows=len(some), header=header))
+    return number + 1
 
 
 class _Reader:
