@@ -8,11 +8,12 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from rich.console import Console
@@ -162,6 +163,33 @@ def write_csv(script: str, title: str, rows: list[dict[str, object]], setting: M
         writer = csv.DictWriter(file, fields, restval="", lineterminator="\n")
         writer.writeheader()
         writer.writerows(every)
+
+
+class Used(NamedTuple):
+    """What a program has used: processor seconds, seconds, and the MB of its largest process at its peak."""
+
+    cpu: float
+    seconds: float
+    memory: float
+
+
+def use_of(command: Sequence[str | Path]) -> Used:
+    """What a program uses, on one thread."""
+    script = (
+        "import resource, subprocess, sys; code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, "
+        "stderr=subprocess.DEVNULL).returncode; used = resource.getrusage(resource.RUSAGE_CHILDREN); "
+        "print(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024); sys.exit(code)"
+    )
+    start = time.perf_counter()
+    answer = subprocess.run(
+        [sys.executable, "-c", script, *map(str, command)],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    cpu, memory = map(float, answer.stdout.split())
+    return Used(cpu, time.perf_counter() - start, memory)
 
 
 def machine() -> dict[str, object]:

@@ -4,30 +4,31 @@ Chemprop stands in an environment of its own, whose program ``--chemprop`` names
 defaults and are trained for a moment: what they predict does not matter here. The programs take turns, each with one
 thread; what a call with one molecule takes is their start, and is reported beside the rest.
 
-The molecules are made of the shipped ones: two of them, joined by a single bond.
+The molecules are made of the shipped ones: two of them, joined by a single bond; of more than 100,000 most have a short
+chain before that.
 
     python -m benchmarks.predict_molecules --chemprop ../chemprop/bin/chemprop
+    python -m benchmarks.predict_molecules --count 1000000 --repeats 1
 """
 
 import argparse
 import csv
-import os
 import random
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from rdkit import Chem, rdBase
 
-from benchmarks.measure import write_csv
+from benchmarks.measure import Used, use_of, write_csv
 from deepergcn.data.molecules.solubility import SOLUBILITY_FILE
 from deepergcn.data.tables.columns import read_columns
 
 _LARGEST = 22  # atoms of a molecule that is joined with another
+_MANY = 100_000
+_CHAINS = tuple(f"{end}{middle}" for end in ("C", "O", "N", "F", "Cl", "Br") for middle in ("C", "CC", "CCC", "CC(C)"))
 
 
 def write_molecules(path: Path, count: int) -> None:
@@ -44,9 +45,11 @@ def write_molecules(path: Path, count: int) -> None:
         writer.writerow(("id", "smiles"))
         while len(seen) < count:
             smiles = _joined(draw.choice(parents), draw.choice(parents), draw)
-            if smiles is not None and smiles not in seen:
-                seen.add(smiles)
-                writer.writerow((f"m{len(seen)}", smiles))
+            chains = _CHAINS if smiles and count > _MANY and _takes_a_bond(smiles) else ()
+            for text in ("" if smiles is None else smiles, *(f"{chain}{smiles}" for chain in chains)):
+                if text and text not in seen and len(seen) < count:
+                    seen.add(text)
+                    writer.writerow((f"m{len(seen)}", text))
 
 
 def _shipped() -> list[str]:
@@ -61,6 +64,12 @@ def _free(mol: Chem.Mol) -> list[int]:
     return [atom.GetIdx() for atom in atoms if atom.GetTotalNumHs()]
 
 
+def _takes_a_bond(smiles: str) -> bool:
+    """Whether the first atom can have another bond."""
+    with rdBase.BlockLogs():
+        return Chem.MolFromSmiles(f"C{smiles}") is not None
+
+
 def _joined(first: tuple[Chem.Mol, list[int]], second: tuple[Chem.Mol, list[int]], draw: random.Random) -> str | None:
     mol = Chem.RWMol(Chem.CombineMols(first[0], second[0]))
     ends = draw.choice(first[1]), draw.choice(second[1]) + first[0].GetNumAtoms()
@@ -71,33 +80,6 @@ def _joined(first: tuple[Chem.Mol, list[int]], second: tuple[Chem.Mol, list[int]
     if Chem.SanitizeMol(mol, catchErrors=True) != Chem.SANITIZE_NONE:
         return None
     return str(Chem.MolToSmiles(mol))
-
-
-class Used(NamedTuple):
-    """What a program has used: processor seconds, seconds, and the MB of its largest process at its peak."""
-
-    cpu: float
-    seconds: float
-    memory: float
-
-
-def use_of(command: Sequence[str | Path]) -> Used:
-    """What a program uses, on one thread."""
-    script = (
-        "import resource, subprocess, sys; code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, "
-        "stderr=subprocess.DEVNULL).returncode; used = resource.getrusage(resource.RUSAGE_CHILDREN); "
-        "print(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024); sys.exit(code)"
-    )
-    start = time.perf_counter()
-    answer = subprocess.run(
-        [sys.executable, "-c", script, *map(str, command)],
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    cpu, memory = map(float, answer.stdout.split())
-    return Used(cpu, time.perf_counter() - start, memory)
 
 
 def main() -> None:
@@ -177,7 +159,8 @@ def _report(
             }
         )
         print(rows[-1])
-    write_csv("predict_molecules", f"{count} molecules, {jobs} processes of deepergcn", rows, {})
+    processes = "" if jobs == 1 else f", {jobs} processes of deepergcn"
+    write_csv("predict_molecules", f"{count:,} molecules{processes}", rows, {})
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from results.claims import claims
 from results.molecules import molecule_rows
 from results.recipes import recipe_rows
 from results.scores import depth_chart, score_rows
-from results.speed import all_tables, front_table, growth_table
+from results.speed import all_tables, front_table, growth_table, prediction_table, tables_table
 from results.state import state_table
 
 HERE = Path(__file__).parent
@@ -44,6 +44,8 @@ _FIGURES: dict[str, Callable[[], str]] = {
     "growth": growth_table,
     "claims": claims,
     "state": state_table,
+    "predictions": prediction_table,
+    "large tables": tables_table,
 }
 _FIGURE = re.compile(r"(<!-- figure: (?P<name>[\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _PLACE = re.compile(r"(<!-- results: (?P<study>[\w-]+)(?P<pictures> with pictures)? -->\n).*?(<!-- end -->)", re.DOTALL)

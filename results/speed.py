@@ -78,6 +78,47 @@ def growth_table() -> str:
     return "\n".join(lines) + "\n"
 
 
+def prediction_table() -> str:
+    """Files of molecules, predicted by this library's program and by chemprop's."""
+    lines = [
+        "| molecules | program | processor time | of which start | molecules a second after it | peak memory |",
+        "|---|---|---|---|---|---|",
+    ]
+    machines = []
+    for name, rows in read("predict_molecules").items():
+        machines.append(rows[0])
+        for number, row in enumerate(rows):
+            rate = f"{int(row['molecules_per_cpu_second_after_start']):,}"
+            cells = (
+                name if number == 0 else "",
+                row["contestant"],
+                _cpu(row),
+                f"{row['cpu_seconds_of_start']} s",
+                rate,
+            )
+            lines.append(f"| {' | '.join(cells)} | {_peak(row)} |")
+    return "\n".join([*lines, "", machine(machines)]) + "\n"
+
+
+def tables_table() -> str:
+    """Large tables of nodes and edges, trained on and predicted."""
+    lines = ["| tables | program | processor time | peak memory |", "|---|---|---|---|"]
+    machines = []
+    for name, rows in read("large_tables").items():
+        machines.append(rows[0])
+        for number, row in enumerate(rows):
+            lines.append(f"| {name if number == 0 else ''} | {row['contestant']} | {_cpu(row)} | {_peak(row)} |")
+    return "\n".join([*lines, "", machine(machines)]) + "\n"
+
+
+def _cpu(row: Row) -> str:
+    return f"{float(row['cpu_seconds']):,.1f} s"
+
+
+def _peak(row: Row) -> str:
+    return f"{int(row['peak_mb']) / 1000:.1f} GB"
+
+
 def machine(rows: list[Row]) -> str:
     """On what and when the rows were measured, one line for each machine."""
     found: dict[tuple[str, ...], list[str]] = {}
