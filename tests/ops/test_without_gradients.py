@@ -1,4 +1,4 @@
-"""Aggregations where gradients are off: the results are the same, and nothing is made for a backward."""
+"""Aggregations of predictions: the results are the same, and nothing is made for a backward."""
 
 import pytest
 import torch
@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from deepergcn import ops
 from deepergcn.ops import Adjacency, Table, reference
 from deepergcn.ops.kernels.cpu import softmax_alone
+from deepergcn.ops.path import forward_only
 from tests.bounds import gamma
 from tests.ops.graphs import Case, cases, leaf
 
@@ -21,7 +22,7 @@ def test_softmax_is_as_exact_as_its_definition(case: Case, beta: float) -> None:
     exact = single.to(torch.float64)
     truth = reference.softmax(exact.x, exact.adjacency, exact.edge, beta=beta)
     plainly = reference.softmax(single.x, single.adjacency, single.edge, beta=beta)
-    with torch.no_grad():
+    with torch.no_grad(), forward_only():
         ours = ops.softmax(single.x, single.adjacency, single.edge, beta=beta)
     assert ours.dtype == torch.float32
     error, allowed = (float((t - truth).abs().amax()) for t in (ours, plainly))
@@ -36,7 +37,7 @@ def test_softmax_is_as_exact_as_its_definition(case: Case, beta: float) -> None:
 def test_the_other_kernels_give_the_same_bits(function: str, case: Case) -> None:
     single = case.to(torch.float32)
     kept = getattr(ops, function)(leaf(single.x), single.adjacency, single.edge)
-    with torch.no_grad():
+    with torch.no_grad(), forward_only():
         alone = getattr(ops, function)(leaf(single.x), single.adjacency, single.edge)
     assert not alone.requires_grad
     assert torch.equal(kept.detach(), alone)
@@ -48,7 +49,7 @@ def test_what_is_not_finite_is_not_hidden(degree: int, bad: float) -> None:
     x = torch.rand(max(degree, 1), 3)
     x[-1, 1] = bad
     adjacency = Adjacency.from_edge_index(torch.stack((torch.arange(degree), torch.zeros(degree).long())), len(x))
-    with torch.no_grad():
+    with torch.no_grad(), forward_only():
         out = ops.softmax(x, adjacency, Table(torch.zeros(degree).int(), torch.rand(2, 3)))
     assert out[:, 0].isfinite().all()
     assert bool(out[0, 1].isfinite()) == (degree == 0)

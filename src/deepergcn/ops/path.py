@@ -1,9 +1,10 @@
-"""When operators are computed by their plain definitions, in PyTorch's own operators, instead of by kernels.
+"""When operators are computed by their plain definitions, in PyTorch's own operators, or by kernels without a backward.
 
 The definitions can do whatever PyTorch can: be exported, vectorized over, differentiated in forward mode and any number
 of times. They take over by themselves where the kernels could not be used, and on demand within ``plain_path``.
 """
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -27,6 +28,32 @@ def plain_path() -> Iterator[None]:
         yield
     finally:
         _forced -= 1
+
+
+class _Mode(threading.local):
+    forward_only = False
+
+
+_mode = _Mode()
+
+
+@contextmanager
+def forward_only() -> Iterator[None]:
+    """Within it, on this thread and where gradients are off, operators make nothing that only a backward needs.
+
+    Their results may differ from those with gradients in the last digit. Gradients are also off in the first pass of
+    layers that are computed again in backward, which must have the same bits as the second: this is for predictions.
+    """
+    before, _mode.forward_only = _mode.forward_only, True
+    try:
+        yield
+    finally:
+        _mode.forward_only = before
+
+
+def is_forward_only() -> bool:
+    """Whether nothing is to be made for a backward."""
+    return not torch.compiler.is_compiling() and _mode.forward_only and not torch.is_grad_enabled()
 
 
 def on_plain_path() -> bool:

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from deepergcn.errors import InputError
+from deepergcn.ops.path import is_forward_only
 
 LARGEST_PRODUCT = 1 << 21
 """The largest number of zeros and ones up to which an embedding is a product of matrices."""
@@ -71,14 +72,14 @@ class Tables(nn.Module):
 
         Where it is not large, it is taken as a product, given ``multi_hot`` or made here: an embedding's own backward
         sorts its indices, which takes several times as long. Under autocast a product would lose digits, and without
-        gradients the sum itself is faster than making ``multi_hot``.
+        a backward the sum itself is faster than making ``multi_hot``.
         """
         if torch.compiler.is_exporting():  # for any number of rows, in operators that ONNX has
             return F.embedding(categories.long() + self.offsets, self.weight).sum(1)
         small = categories.shape[0] * self.weight.shape[0] <= LARGEST_PRODUCT
         if torch.is_autocast_enabled(self.weight.device.type):
             multi_hot = None
-        elif multi_hot is None and small and torch.is_grad_enabled():
+        elif multi_hot is None and small and not is_forward_only():
             multi_hot = self.multi_hot(categories)
         if multi_hot is not None:
             return multi_hot @ self.weight

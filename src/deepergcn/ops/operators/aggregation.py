@@ -19,7 +19,7 @@ from deepergcn.ops.edge import Affine, Dense, EdgeTerm, Table
 from deepergcn.ops.kernels.contract import Backward, Forward, Gradients, Kernels, Tensors
 from deepergcn.ops.operators import device
 from deepergcn.ops.operators.heap import gives_back
-from deepergcn.ops.path import is_vectorized_backward, under_transform
+from deepergcn.ops.path import is_forward_only, is_vectorized_backward, under_transform
 
 Aggregate = Callable[[Tensor, Tensor, Tensors, Tensors, float | None, int], Tensor]
 Definition = Callable[[Tensor, Adjacency, EdgeTerm | None, Tensor, float | None, int], Tensor]
@@ -41,7 +41,7 @@ def register(
 
     ``definition`` is the same aggregation in PyTorch's own operators, of (x, adjacency, edge, parameter, eps, option).
     Without ``keeps_out`` backward is given ``kept`` alone, not [out, *kept]. ``alone``, if given, is called on a CPU in
-    place of ``forward`` where gradients are off, and gives [out].
+    place of ``forward`` within ``forward_only``, and gives [out].
     """
     library = torch.library
     without_gradients = alone or forward  # whose tensors are all freed soon: the heap has no holes to give back
@@ -94,7 +94,7 @@ def register(
         x: Tensor, parameter: Tensor, graph: Tensors, edge: Tensors, eps: float | None, option: int
     ) -> Tensor:
         out: Tensor
-        if is_eager(x) and not torch.is_grad_enabled() and not device.on_gpu(x):
+        if is_forward_only() and is_eager(x) and not device.on_gpu(x):
             out = without_gradients(x, parameter.contiguous(), graph, edge, eps, option)[0]
         elif is_eager(x):
             functions = (kernels_for(x), definition, keeps_out)

@@ -11,6 +11,7 @@ from deepergcn.data.batching.output_mean import OutputMean
 from deepergcn.data.batching.sources import batch_source
 from deepergcn.data.dataset import PARTS, Dataset
 from deepergcn.data.seeds import derive
+from deepergcn.ops.path import forward_only
 from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.state import Scores
 from deepergcn.training.cost.sizes import evaluation_partitions
@@ -68,7 +69,7 @@ class Evaluation:
         """
         outputs = OutputMean(self.dataset.num_items)
         waiting: tuple[Tensor, Fetched] | None = None
-        with torch.no_grad():
+        with torch.no_grad(), forward_only():
             batches = (([batch], batch.item) for batch in self._batches())
             for (batch,), item in prefetched(batches, self.device):
                 before, waiting = waiting, (item, Fetched(forward(batch)))
