@@ -48,7 +48,7 @@ def main() -> None:
         folder = Path(temporary)
         nodes, edges = write_tables(folder, arguments.nodes, arguments.edges)
         run = folder / "run"
-        commands = {
+        commands: dict[str, list[str | Path]] = {
             "train": ["train", "--nodes", nodes, "--edges", edges, "--label", "y", "--epochs", "1", "--out", run],
             "predict": ["predict", run, nodes, "--edges", edges, "--output", folder / "predictions.parquet"],
         }

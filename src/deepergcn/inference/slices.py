@@ -2,36 +2,27 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet
 
 from deepergcn.data.storage.csv_text import header_length
 from deepergcn.data.storage.files import replacing
 
+if TYPE_CHECKING:
+    from deepergcn.inference.predictions import Embeddings, Predictions
+
 ROWS = 50_000
 """Rows at a time."""
 
 
-class Results(Protocol):
-    """What is written: predictions or embeddings."""
-
-    def __len__(self) -> int: ...
-
-    def slice(self, start: int, stop: int) -> Self: ...
-
-    def table(self, **how: Any) -> Any: ...
-
-    def content(self, ending: str, **how: Any) -> bytes: ...
-
-
-def slices(results: Results, rows: int = ROWS) -> Iterator[Any]:
+def slices(results: "Predictions | Embeddings", rows: int = ROWS) -> Iterator[Any]:
     """The results of so many rows at a time, in order; at least one, which may be empty."""
     for start in range(0, max(len(results), 1), rows):
         yield results.slice(start, min(start + rows, len(results)))
 
 
-def write_slices(results: Results, path: Path, ending: str, **how: Any) -> None:
+def write_slices(results: "Predictions | Embeddings", path: Path, ending: str, **how: Any) -> None:
     """Write a CSV or parquet file, whole or not at all; ``how`` goes to ``content`` and ``table``."""
     with replacing(path) as target:
         if ending == ".csv":

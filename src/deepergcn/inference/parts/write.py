@@ -21,8 +21,9 @@ from deepergcn.errors import InputError, quote
 from deepergcn.inference.parts.folder import Manifest, PartFolder, PartJob, PartRecord
 from deepergcn.inference.parts.join import join_parts
 from deepergcn.inference.parts.make import Made, Part, PartMaker
+from deepergcn.inference.predictions import Embeddings, Predictions
 from deepergcn.inference.predictor import Predictor
-from deepergcn.inference.slices import Results, slices
+from deepergcn.inference.slices import slices
 from deepergcn.runs.folders import seed_folders
 
 _NAMED = 10  # rows that could not be read and are named
@@ -193,7 +194,12 @@ def write_file(
 
 
 def write_whole(
-    run: Path, results: Results, files: Iterable[Path], folder: Path, job: PartJob, how: Mapping[str, Any]
+    run: Path,
+    results: Predictions | Embeddings,
+    files: Iterable[Path],
+    folder: Path,
+    job: PartJob,
+    how: Mapping[str, Any],
 ) -> int:
     """Write what was computed at once, for the nodes of a graph or for graphs, as the parts of a folder.
 

@@ -5,11 +5,12 @@ a vertex with more than four takes two passes, which make every message twice ra
 """
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from deepergcn.ops.kernels.cpu.intrinsics import bare, larger, row_of, working_row
 from deepergcn.ops.kernels.cpu.jit import body, kernel
 from deepergcn.ops.kernels.cpu.maths import weight
+from deepergcn.ops.kernels.cpu.record import write_call
 from deepergcn.ops.kernels.cpu.rows import chunk_begin, message
 
 
@@ -27,6 +28,9 @@ def _forward(chunk, chunks, rowptr, source, place, x, codes, table, floor, eps, 
         sign, beta: [channels], the sign of beta and beta.
         out: [targets, channels].
     """
+    if chunk < 0:
+        write_call(chunks)
+        return
     x, table, source, place, codes = bare(x), bare(table), bare(source), bare(place), bare(codes)
     sign, beta, out = bare(sign), bare(beta), bare(out)
     channels = x.shape[1]
@@ -98,7 +102,4 @@ def _forward(chunk, chunks, rowptr, source, place, x, codes, table, floor, eps, 
                 result[j] /= S[j]
 
 
-@kernel(_forward)
-def forward(chunks, rowptr, source, place, x, codes, table, floor, eps, sign, beta, out):
-    for chunk in prange(chunks):
-        _forward(np.intp(chunk), chunks, rowptr, source, place, x, codes, table, floor, eps, sign, beta, out)
+forward = kernel(_forward)
