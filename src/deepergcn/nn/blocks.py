@@ -1,5 +1,6 @@
 """Blocks: layers made of a convolution, normalization, ReLU, dropout and a skip connection."""
 
+from numbers import Real
 from typing import Any
 
 import torch
@@ -124,5 +125,5 @@ def block_class(name: str) -> type[Block]:
 
 
 def check_dropout(dropout: float) -> None:
-    if not 0 <= dropout < 1:
+    if not (isinstance(dropout, Real) and 0 <= dropout < 1):
         raise InputError(f"dropout: expected a probability from 0 to below 1, got {dropout}")

@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from deepergcn.errors import InputError
 from deepergcn.nn.blocks import check_dropout
+from deepergcn.nn.counts import check_counts
 from deepergcn.nn.reset import reset_children
 
 CHUNK = 1 << 16
@@ -33,9 +34,7 @@ class LinkPredictor(nn.Module):
 
     def __init__(self, channels: int, outputs: int = 1, *, num_layers: int = 3, dropout: float = 0.0) -> None:
         super().__init__()
-        for name, value in (("channels", channels), ("outputs", outputs), ("num_layers", num_layers)):
-            if value < 1:
-                raise InputError(f"{name}: expected at least 1, got {value}")
+        check_counts(channels=channels, outputs=outputs, num_layers=num_layers)
         check_dropout(dropout)
         self.channels, self.dropout = channels, dropout
         widths = [channels] * num_layers + [outputs]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from operator import index
 from typing import Any, Self
 
 import torch
@@ -60,14 +61,17 @@ class Adjacency:
             num_nodes: the number of vertices; a pair (sources, targets) for a bipartite graph. Without it, the
                 size that an ``EdgeIndex`` knows, else the highest number in ``edge_index`` plus one.
         """
+        if not isinstance(edge_index, Tensor):
+            raise InputError(f"edge_index: expected a tensor [2, edges], got {type(edge_index).__name__}")
         size = _known_size(edge_index) if num_nodes is None else num_nodes
         edge_index = _plain(edge_index)
+        if size is None and edge_index.device.type == "meta":
+            raise InputError(
+                "num_nodes: expected the number of vertices, as edge_index on meta has no numbers, got None"
+            )
         if size is None:
             size = int(edge_index.max()) + 1 if edge_index.numel() else 0
-        num_sources, num_targets = size if isinstance(size, tuple) else (size, size)
-        for name, count in (("sources", num_sources), ("targets", num_targets)):
-            if count < 0:
-                raise InputError(f"num_nodes: the number of {name} must not be negative, got {count}")
+        num_sources, num_targets = _counts(size)
         given = edge_index.long() if on_plain_path() else None
         return cls(num_sources, num_targets, *build(edge_index, num_sources, num_targets), given)
 
@@ -77,6 +81,8 @@ class Adjacency:
 
         Row v holds the in-neighbours of v: rows are targets, columns are sources. Only the structure is taken.
         """
+        if not isinstance(matrix, Tensor):
+            raise InputError(f"adjacency: expected a sparse tensor, got {type(matrix).__name__}")
         if matrix.layout not in (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc) or matrix.dim() != 2:
             raise InputError(
                 "adjacency: expected a two-dimensional sparse tensor (COO, CSR or CSC), "
@@ -155,6 +161,24 @@ def as_adjacency(graph: Tensor | Adjacency, num_sources: int, num_targets: int) 
             f"but x has {num_sources} and {num_targets} rows"
         )
     return graph
+
+
+def _counts(size: Any) -> tuple[int, int]:
+    """(sources, targets) of the argument ``num_nodes``."""
+    pair = size if isinstance(size, tuple) else (size, size)
+    if len(pair) != 2:
+        raise InputError(f"num_nodes: expected a number or a pair (sources, targets), got {len(pair)} numbers")
+    counts = []
+    for name, count in zip(("sources", "targets"), pair, strict=True):
+        if not isinstance(count, int | torch.SymInt):
+            try:
+                count = index(count)
+            except TypeError:
+                raise InputError(f"num_nodes: expected a whole number of {name}, got {count!r}") from None
+        if count < 0:
+            raise InputError(f"num_nodes: the number of {name} must not be negative, got {count}")
+        counts.append(count)
+    return counts[0], counts[1]
 
 
 def _plain(edge_index: Tensor) -> Tensor:

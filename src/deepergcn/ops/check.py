@@ -1,7 +1,9 @@
 """Checks of the input of aggregations, with errors that name the argument."""
 
 import math
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -14,17 +16,31 @@ Parameter = float | Tensor
 """beta, p or y: a number, a scalar tensor, or one value per channel."""
 
 _FLOATS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
+_LARGEST = torch.finfo(torch.float64).max
+_NUMBERS = (int, float, np.floating, np.integer, torch.SymInt, torch.SymFloat)
+
+
+def check_types(x: Any, adjacency: Any) -> None:
+    """Check the first two arguments of every aggregation, before anything is asked of them."""
+    if not isinstance(x, Tensor) or x.layout != torch.strided:
+        found = f"a {x.layout} tensor" if isinstance(x, Tensor) else type(x).__name__
+        raise InputError(f"x: expected a dense tensor [nodes, channels], got {found}")
+    if not isinstance(adjacency, Adjacency):
+        raise InputError(
+            f"adjacency: expected an Adjacency, such as Adjacency.from_edge_index gives, got {type(adjacency).__name__}"
+        )
 
 
 def check_inputs(x: Tensor, adjacency: Adjacency, edge: EdgeTerm | Tensor | None, eps: float | None) -> EdgeTerm | None:
     """Check what every aggregation takes; a bare tensor of edge features becomes ``Dense``."""
+    check_types(x, adjacency)
     if x.dim() != 2 or x.dtype not in _FLOATS:
         raise InputError(f"x: expected a floating-point tensor [nodes, channels], got {x.dtype} {list(x.shape)}")
     if x.shape[0] != adjacency.num_sources:
         raise InputError(f"x: expected {adjacency.num_sources} rows, one per source of the graph, got {x.shape[0]}")
     if x.device != adjacency.device:
         raise InputError(f"adjacency: expected the device of x, {x.device}, got {adjacency.device}; move it with .to()")
-    if eps is not None and not 0 <= eps < math.inf:
+    if eps is not None and not (isinstance(eps, _NUMBERS) and 0 <= eps < math.inf):
         raise InputError(f"eps: expected a finite number >= 0, or None for messages as they are, got {eps}")
     if edge is None:
         return None
@@ -35,6 +51,8 @@ def check_inputs(x: Tensor, adjacency: Adjacency, edge: EdgeTerm | Tensor | None
 
 def _check_edge(edge: EdgeTerm, x: Tensor, num_edges: int) -> None:
     channels = x.shape[1]
+    if isinstance(edge, Affine | Table | Dense):
+        _check_tensors(edge, x.device)
     match edge:
         case Affine(features, weight, bias):
             _expect("edge features", features, (num_edges, weight.shape[-1]))
@@ -51,6 +69,16 @@ def _check_edge(edge: EdgeTerm, x: Tensor, num_edges: int) -> None:
             raise InputError(f"edge: expected a tensor, Affine, Table or Dense, got {type(edge).__name__}")
 
 
+def _check_tensors(edge: EdgeTerm, device: torch.device) -> None:
+    for name, tensor in edge._asdict().items():
+        if name == "bias" and tensor is None:
+            continue
+        if not isinstance(tensor, Tensor) or not tensor.dim():
+            raise InputError(f"edge {name}: expected a tensor of one or two dimensions, got {type(tensor).__name__}")
+        if tensor.device != device:
+            raise InputError(f"edge {name}: expected the device of x, {device}, got {tensor.device}")
+
+
 def _expect(name: str, tensor: Tensor, shape: tuple[int, ...]) -> None:
     if tensor.shape != shape or not tensor.is_floating_point():
         raise InputError(
@@ -58,17 +86,21 @@ def _expect(name: str, tensor: Tensor, shape: tuple[int, ...]) -> None:
         )
 
 
-def check_parameter(name: str, value: Parameter, channels: int) -> None:
-    """beta, p and y are finite numbers, scalar tensors or tensors with one value per channel."""
+def check_parameter(name: str, value: Parameter, channels: int, device: torch.device | None = None) -> None:
+    """beta, p and y are finite numbers, scalar tensors or tensors of one value per channel on the device of x."""
     if isinstance(value, Tensor):
         if value.shape not in ((), (1,), (channels,)) or not value.is_floating_point():
             raise InputError(
                 f"{name}: expected a number, a scalar tensor or one value for each of the {channels} channels, "
                 f"got {value.dtype} {list(value.shape)}"
             )
+        if device is not None and value.device != device and (value.device.type != "cpu" or value.numel() > 1):
+            raise InputError(f"{name}: expected the device of x, {device}, got {value.device}")
         if _is_readable(value) and not _is_finite(value.detach()):
             raise InputError(f"{name}: expected finite values, got {value.detach().tolist()}")
-    elif not abs(value) < math.inf:
+    elif not isinstance(value, _NUMBERS):
+        raise InputError(f"{name}: expected a number or a tensor, got {type(value).__name__}")
+    elif not abs(value) <= _LARGEST:
         raise InputError(f"{name}: expected a finite number, got {value}")
 
 

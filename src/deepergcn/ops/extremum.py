@@ -5,7 +5,7 @@ from torch import Tensor
 
 from deepergcn.ops import reference
 from deepergcn.ops.adjacency import Adjacency
-from deepergcn.ops.check import Parameter
+from deepergcn.ops.check import Parameter, check_types
 from deepergcn.ops.edge import EdgeTerm
 from deepergcn.ops.kernels.contract import Gradients, Tensors
 from deepergcn.ops.kernels.cpu import extremum as kernels
@@ -25,6 +25,7 @@ def max(
     eps: float | None = EPS,
 ) -> Tensor:
     """max_u m_vu, times |N(v)|^y; messages that tie for it share the gradient evenly. Arguments as in ``softmax``."""
+    check_types(x, adjacency)
     if not has_kernels(x):
         return reference.max(x, adjacency, edge, y=y, eps=eps)
     return aggregate(_operator, x, adjacency, edge, 0.0, y, eps, option=0)
@@ -39,6 +40,7 @@ def min(
     eps: float | None = EPS,
 ) -> Tensor:
     """min_u m_vu, times |N(v)|^y; messages that tie for it share the gradient evenly. Arguments as in ``softmax``."""
+    check_types(x, adjacency)
     if not has_kernels(x):
         return reference.min(x, adjacency, edge, y=y, eps=eps)
     return aggregate(_operator, x, adjacency, edge, 0.0, y, eps, option=1)

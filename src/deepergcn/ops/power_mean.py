@@ -8,7 +8,7 @@ from torch import Tensor
 
 from deepergcn.ops import reference
 from deepergcn.ops.adjacency import Adjacency
-from deepergcn.ops.check import Parameter, check_parameter
+from deepergcn.ops.check import Parameter, check_parameter, check_types
 from deepergcn.ops.edge import EdgeTerm
 from deepergcn.ops.kernels.contract import Gradients, Tensors, nonzero_power
 from deepergcn.ops.kernels.cpu import power_mean as on_edges
@@ -52,7 +52,8 @@ def power_mean(
     Returns:
         [targets, channels]; 0 for a vertex without in-neighbours.
     """
-    check_parameter("p", p, x.shape[-1])
+    check_types(x, adjacency)
+    check_parameter("p", p, x.shape[-1], x.device)
     if not has_kernels(x):
         return reference.power_mean(x, adjacency, edge, p=p, y=y, eps=eps)
     return aggregate(_operator, x, adjacency, edge, p, y, eps, option=int(is_learned(p)))

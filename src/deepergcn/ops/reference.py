@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from deepergcn.ops.adjacency import Adjacency
-from deepergcn.ops.check import Parameter, check_inputs, check_parameter
+from deepergcn.ops.check import Parameter, check_inputs, check_parameter, check_types
 from deepergcn.ops.edge import EdgeTerm
 from deepergcn.ops.scaling import scale_by_degree
 
@@ -103,7 +103,8 @@ def softmax(
     0 and the difference is taken before the product can lose its digits. ``semi_gradient`` treats the weights as
     constants.
     """
-    check_parameter("beta", beta, x.shape[-1])
+    check_types(x, adjacency)
+    check_parameter("beta", beta, x.shape[-1], x.device)
     m, target = messages(x, adjacency, edge, eps=eps)
     beta = beta.to(m) if isinstance(beta, Tensor) else m.new_full((), beta)
     dominant = _dominant(m, target, adjacency.num_targets, beta)
@@ -128,7 +129,8 @@ def power_mean(
     With m* the vertex's own largest message (smallest for p < 0) and d_u = ln(m_vu / m*), it is m* exp(M_p(d)),
     M_p(d) = ln(mean_u exp(p d_u)) / p. Messages must be positive, as equation (4) makes them.
     """
-    check_parameter("p", p, x.shape[-1])
+    check_types(x, adjacency)
+    check_parameter("p", p, x.shape[-1], x.device)
     m, target = messages(x, adjacency, edge, eps=eps)
     p = p.to(m) if isinstance(p, Tensor) else m.new_full((), p)
     dominant = _dominant(m, target, adjacency.num_targets, p)

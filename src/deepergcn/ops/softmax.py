@@ -8,7 +8,7 @@ from torch import Tensor
 
 from deepergcn.ops import plain, reference
 from deepergcn.ops.adjacency import Adjacency
-from deepergcn.ops.check import Parameter, check_parameter
+from deepergcn.ops.check import Parameter, check_parameter, check_types
 from deepergcn.ops.edge import EdgeTerm
 from deepergcn.ops.kernels.contract import FIXED, LEARNED, SEMI_GRADIENT, Gradients, Tensors
 from deepergcn.ops.kernels.cpu import softmax as on_edges
@@ -61,7 +61,8 @@ def softmax(
         >>> softmax(x, adjacency, beta=100.0, eps=0.0).flatten().tolist()
         [0.0, 0.0, 3.0]
     """
-    check_parameter("beta", beta, x.shape[-1])
+    check_types(x, adjacency)
+    check_parameter("beta", beta, x.shape[-1], x.device)
     if not has_kernels(x):
         return plain.softmax(x, adjacency, edge, beta=beta, y=y, semi_gradient=semi_gradient, eps=eps)
 

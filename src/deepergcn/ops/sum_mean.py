@@ -5,7 +5,7 @@ from torch import Tensor
 
 from deepergcn.ops import plain, reference
 from deepergcn.ops.adjacency import Adjacency
-from deepergcn.ops.check import Parameter
+from deepergcn.ops.check import Parameter, check_types
 from deepergcn.ops.edge import EdgeTerm
 from deepergcn.ops.kernels.contract import Gradients, Tensors
 from deepergcn.ops.kernels.cpu import sum_mean as kernels
@@ -25,6 +25,7 @@ def sum(
     eps: float | None = EPS,
 ) -> Tensor:
     """sum_u m_vu, times |N(v)|^y. Arguments as in ``softmax``."""
+    check_types(x, adjacency)
     if not has_kernels(x):
         return plain.sum(x, adjacency, edge, y=y, eps=eps)
     return aggregate(_operator, x, adjacency, edge, 0.0, y, eps)
@@ -39,6 +40,7 @@ def mean(
     eps: float | None = EPS,
 ) -> Tensor:
     """1/|N(v)| sum_u m_vu, times |N(v)|^y. Arguments as in ``softmax``."""
+    check_types(x, adjacency)
     if not has_kernels(x):
         return plain.mean(x, adjacency, edge, y=y, eps=eps)
     return aggregate(_operator, x, adjacency, edge, 0.0, y, eps, option=1)

@@ -1,5 +1,6 @@
 """GENConv: the graph convolution of DeeperGCN."""
 
+from numbers import Real
 from typing import TypedDict
 
 from torch import Tensor, nn
@@ -11,6 +12,7 @@ from deepergcn.nn.conv.aggregators import MultiAggregation, PowerMeanAggregation
 from deepergcn.nn.conv.choose import AggregatorSpec, choose_aggregation
 from deepergcn.nn.conv.graph import Size, graph_of
 from deepergcn.nn.conv.message_norm import MessageNorm
+from deepergcn.nn.counts import check_counts
 from deepergcn.nn.encoders.edges import Categories, EdgeEncoderSpec, EdgeInput, build_edge_encoder
 from deepergcn.nn.lazy import UNKNOWN, known_width, linear
 from deepergcn.nn.norms import NormName, build_norm
@@ -108,17 +110,12 @@ class GENConv(MessagePassing):
         root_weight: bool = False,
     ) -> None:
         super().__init__(aggr=None)
-        sources, targets = (in_channels, in_channels) if isinstance(in_channels, int) else in_channels
-        for name, value in (
-            ("in_channels", sources),
-            ("in_channels", targets),
-            ("out_channels", out_channels),
-            ("mlp_layers", mlp_layers),
-            ("expansion", expansion),
-        ):
-            if value < 1 and (name, value) != ("in_channels", UNKNOWN):
-                raise InputError(f"{name}: expected at least 1, got {value}")
-        if not 0 < eps < 1:
+        sources, targets = in_channels if isinstance(in_channels, tuple | list) else (in_channels, in_channels)
+        check_counts(out_channels=out_channels, mlp_layers=mlp_layers, expansion=expansion)
+        for width in (sources, targets):
+            if width != UNKNOWN:
+                check_counts(in_channels=width)
+        if not (isinstance(eps, Real) and 0 < eps < 1):
             raise InputError(f"eps: expected a small positive number, got {eps}")
         self.in_channels = in_channels
         self.out_channels = out_channels

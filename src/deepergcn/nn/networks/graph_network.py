@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 from deepergcn.errors import InputError
 from deepergcn.nn.blocks import Block, PlainBlock, ResPlusBlock, block_class, check_dropout
 from deepergcn.nn.conv.gen_conv import GENConv
+from deepergcn.nn.counts import check_counts
 from deepergcn.nn.descriptors import DescriptorEncoder, DescriptorWidths
 from deepergcn.nn.encoders.edges import EdgeEncoder, EdgeEncoderSpec, EdgeInput, build_edge_encoder
 from deepergcn.nn.encoders.nodes import NodeEncoderSpec, build_node_encoder
@@ -23,6 +24,7 @@ from deepergcn.nn.reset import reset_children
 from deepergcn.nn.reversible import RevBlock, VirtualNodes, reversible
 from deepergcn.nn.virtual_node import VirtualNode
 from deepergcn.ops import Adjacency
+from deepergcn.ops.operators.aggregation import is_eager
 
 MakeConv = Callable[[int, int], nn.Module]
 """Makes a convolution from the widths of its input and output."""
@@ -100,17 +102,11 @@ class GraphNetwork(nn.Module):
         descriptors: DescriptorWidths | None = None,
     ) -> None:
         super().__init__()
-        for name, value in (
-            ("hidden_channels", hidden_channels),
-            ("num_layers", num_layers),
-            ("tied_layers", tied_layers),
-        ):
-            if value < 1:
-                raise InputError(f"{name}: expected at least 1, got {value}")
+        check_counts(hidden_channels=hidden_channels, num_layers=num_layers, tied_layers=tied_layers)
         if level not in ("node", "graph", "link"):
             raise InputError(f"level: expected node, graph or link, got {level!r}")
         if virtual_node and not self.VIRTUAL_NODE:
-            raise InputError(f"virtual_node: expected False, {type(self).__name__} has no place for one")
+            raise InputError(f"virtual_node: expected False, {type(self).__name__} takes none")
         if norm == "pair" and (level == "graph" or virtual_node):
             raise InputError("norm: pair takes all vertices together; expected another for graphs or a virtual node")
         if virtual_node and block == "dense":
@@ -292,6 +288,8 @@ class GraphNetwork(nn.Module):
         count = given.num_graphs
         if count is None:
             count = int(batch.max()) + 1 if batch.numel() else 0
+            if count and batch.device.type == "cpu" and is_eager(batch) and int(batch.min()) < 0:
+                raise InputError(f"batch: expected the number of a graph for every node, got {int(batch.min())}")
         return batch.long(), count
 
     def _through_layers(
@@ -317,6 +315,7 @@ def _build_head(
 ) -> nn.Module | None:
     if not isinstance(head, int):
         return head
+    check_counts(head=head)
     return LinkPredictor(channels, head, dropout=dropout) if level == "link" else nn.Linear(channels, head)
 
 

@@ -9,6 +9,7 @@ from torch_geometric.data import Data, HeteroData
 from deepergcn.errors import InputError
 from deepergcn.nn.blocks import check_dropout
 from deepergcn.nn.conv.gen_conv import GENConv, GENConvOptions
+from deepergcn.nn.counts import check_counts
 from deepergcn.nn.encoders.nodes import NodeEncoderSpec, build_node_encoder
 from deepergcn.nn.networks.graph_network import joint_dynamics
 from deepergcn.nn.networks.type_dict import TypeDict
@@ -72,9 +73,7 @@ class HeteroDeeperGCN(nn.Module):
         **conv: Unpack[GENConvOptions],
     ) -> None:
         super().__init__()
-        for name, value in (("hidden_channels", hidden_channels), ("num_layers", num_layers)):
-            if value < 1:
-                raise InputError(f"{name}: expected at least 1, got {value}")
+        check_counts(hidden_channels=hidden_channels, num_layers=num_layers)
         check_dropout(dropout)
         if target not in node_encoders:
             raise InputError(f"target: expected one of the node types {', '.join(node_encoders)}, got {target!r}")

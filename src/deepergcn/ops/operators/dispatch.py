@@ -35,7 +35,7 @@ def aggregate(
     A CPU takes one precision and at most ``WIDEST`` channels at a time; a GPU takes all as it is stored.
     """
     term = check_inputs(x, adjacency, edge, eps)
-    check_parameter("y", y, x.shape[1])
+    check_parameter("y", y, x.shape[1], x.device)
     dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
     if isinstance(parameter, Tensor):
         values = parameter.to(x.device, dtype).expand(x.shape[1])
