@@ -1,8 +1,9 @@
 """exp, log and their kin without cancellation, for float32 and float64.
 
 The float32 polynomials are those of the CPU's kernels (Cephes). Nothing fuses into one rounding but what says so, so
-that a GPU computes what Triton's interpreter shows; ``tl.exp`` and ``tl.log`` are right to 2 and 1 units in the last
-place there.
+that a GPU computes what Triton's interpreter shows. One function differs there: ``tl.exp`` of a float32 t is a GPU's
+approximate power of two of t log2(e), whose relative error grows as |t| 2^-24. It is used for weights of at most 1, of
+which those with a large |t| count for nothing: |t| exp(t) is at most 1/e.
 """
 
 import triton
@@ -57,7 +58,8 @@ def root_of_exp(t):
     if t.dtype == tl.float64:
         root = tl.exp(half)
     else:
-        root = tl.where(t < -87.3, 0.0, tl.exp(tl.where(half > 88.0, 88.0, half)))
+        power, _less_one = exp_pair(tl.where(half > 88.0, 88.0, half))
+        root = tl.where(t < -87.3, 0.0, power)
     return root
 
 
