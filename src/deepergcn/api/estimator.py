@@ -186,7 +186,7 @@ class RegressorPart(RegressorMixin):
         try:
             numbers: Array = array.astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise InputError(f"y holds what is no number: {error}") from error
+            raise InputError(f"y cannot be read as numbers: {error}") from error
         assert_all_finite(numbers, input_name="y")
         return numbers
 

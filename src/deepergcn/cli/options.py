@@ -41,7 +41,7 @@ EdgesOption = Annotated[
 ]
 NodeFeaturesOption = Annotated[
     str | None,
-    typer.Option("--node-features", metavar="FILE", help="Sparse features of the nodes, where training had such."),
+    typer.Option("--node-features", metavar="FILE", help="Sparse features of the nodes, if training had them."),
 ]
 SmilesColumnOption = Annotated[
     str | None, typer.Option("--smiles-column", help="Column of SMILES. Default: as in training.")

@@ -91,7 +91,9 @@ class OwnDataOptions:
     ] = None
     encoding: Annotated[
         Text,
-        _option("--encoding", "Nodes by the graph's structure: degree, random-walk, learned or edges (their sums)."),
+        _option(
+            "--encoding", "Features from the graph itself: degree, random-walk, learned or edges (sums over edges)."
+        ),
     ] = None
     task: Annotated[Text, _option("--task", "regression, binary, multi-class or multi-label.")] = None
     metric: Annotated[

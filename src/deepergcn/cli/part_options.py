@@ -33,7 +33,7 @@ class PartOptions:
         str | None, _option("--format", "Format of the parts where --output is a folder: csv, parquet or npz (embed).")
     ] = None
     part_rows: Annotated[
-        int | None, _option("--part-rows", "Rows of INPUT in a part, which a kill may lose. Default: 20000.", "ROWS")
+        int | None, _option("--part-rows", "Rows of INPUT in a part; a kill loses one part. Default: 20000.", "ROWS")
     ] = None
     shard: Annotated[
         str | None, _option("--shard", "Make the i-th of every n parts; all shards share the --output folder.", "i/n")

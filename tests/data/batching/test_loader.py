@@ -141,7 +141,11 @@ def test_wrong_arguments(options: dict[str, Any], message: str) -> None:
 
 @pytest.mark.parametrize(
     ("graphs", "message"),
-    [([], "graphs are none"), ([0, 2], "graphs are from 0 to 2; expected 0 to 1"), ([-1], "graphs are from -1 to -1")],
+    [
+        ([], "graphs: the list is empty"),
+        ([0, 2], "graphs are from 0 to 2; expected 0 to 1"),
+        ([-1], "graphs are from -1 to -1"),
+    ],
 )
 def test_graphs_that_are_not_there(graphs: list[int], message: str) -> None:
     with pytest.raises(InputError, match=message):

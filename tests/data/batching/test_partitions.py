@@ -232,5 +232,5 @@ def test_wrong_assignment() -> None:
         list(induced(one_network(), torch.zeros(3, dtype=torch.int64)))
     with pytest.raises(InputError, match="assignment has parts from -1 on; expected 0"):
         list(induced(one_network(), torch.tensor([0, 1, -1, 0])))
-    with pytest.raises(InputError, match="wanted are parts from 0 to 2; expected 0 to 1"):
+    with pytest.raises(InputError, match="the parts asked for are from 0 to 2; expected 0 to 1"):
         list(induced(one_network(), torch.tensor([0, 1, 1, 0]), [0, 2]))

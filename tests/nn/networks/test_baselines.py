@@ -54,7 +54,7 @@ def test_edge_features_take_part_where_there_is_an_encoder(
 
 def test_graph_sage_has_no_place_for_edge_features() -> None:
     assert type(make(GraphSAGE).get_submodule("layers.0.conv.conv")) is SAGEConv
-    with pytest.raises(InputError, match="GraphSAGE has no place for edge features"):
+    with pytest.raises(InputError, match="GraphSAGE takes no edge features"):
         make(GraphSAGE, edge_encoder=2)
 
 

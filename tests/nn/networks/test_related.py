@@ -104,13 +104,13 @@ def test_renaming_the_vertices_renames_the_output(cls: type[Baseline]) -> None:
 
 @pytest.mark.parametrize("cls", [APPNP, GCNII])
 def test_no_place_for_edge_features(cls: type[Baseline]) -> None:
-    with pytest.raises(InputError, match=f"edge_encoder: {cls.__name__} has no place for edge features"):
+    with pytest.raises(InputError, match=f"edge_encoder: {cls.__name__} takes no edge features"):
         make(cls, edge_encoder=2)
 
 
 @pytest.mark.parametrize("cls", [JKNet, APPNP, GCNII])
 def test_no_place_for_a_virtual_node(cls: type[Baseline]) -> None:
-    with pytest.raises(InputError, match=f"virtual_node: expected False, {cls.__name__} has no place for one"):
+    with pytest.raises(InputError, match=f"virtual_node: expected False, {cls.__name__} takes none"):
         make(cls, virtual_node=True)
 
 

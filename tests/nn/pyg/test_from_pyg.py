@@ -278,7 +278,7 @@ def with_dropout() -> Any:
         (pyg.GENConv(8, 8, flow="target_to_source"), "GENConv: expected messages from source to target"),
         (pyg.GENConv(-1, 8), "GENConv: its widths are not known yet; call it once before"),
         (pyg.GENConv(3, 8, msg_norm=True), "GENConv: MsgNorm by features of another width"),
-        (Louder(8, 8), "Louder: Louder changes GENConv and has no equal here"),
+        (Louder(8, 8), "Louder: Louder changes GENConv and has no equivalent here"),
         (with_dropout(), "GENConv: expected the MLP that GENConv builds, without dropout"),
         (pyg.DeepGCNLayer(make(), nn.LayerNorm(8), nn.ELU()), r"DeepGCNLayer: expected ReLU or no activation, got ELU"),
         (nn.Sequential(nn.Linear(3, 8), Louder(8, 8)), "Sequential.1: Louder changes GENConv"),

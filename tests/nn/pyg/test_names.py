@@ -70,11 +70,15 @@ def test_recomputation_by_pygs_name() -> None:
     ("cls", "options", "message"),
     [
         (GENConv, {"t": 0.5, "beta": 0.5}, "t: is PyG's name for beta, which is given too; expected one of them"),
-        (GENConv, {"aggr_kwargs": {}}, "aggr_kwargs: has no equal here; the options of the aggregator are arguments"),
-        (GENConv, {"flow": "target_to_source"}, "flow: has no equal here; .* Adjacency.transpose"),
+        (
+            GENConv,
+            {"aggr_kwargs": {}},
+            "aggr_kwargs: has no equivalent here; the options of the aggregator are arguments",
+        ),
+        (GENConv, {"flow": "target_to_source"}, "flow: has no equivalent here; .* Adjacency.transpose"),
         (GENConv, {"aggr": "median"}, "aggr: expected one of softmax, power_mean, sum, .* got 'median'"),
-        (PowerMeanAggregation, {"clamp_min": 0.1}, "clamp_min: has no equal here; the power mean has no clamps"),
-        (ResPlusBlock, {"act": nn.ReLU()}, "act: has no equal here; the activation is ReLU"),
+        (PowerMeanAggregation, {"clamp_min": 0.1}, "clamp_min: has no equivalent here; the power mean has no clamps"),
+        (ResPlusBlock, {"act": nn.ReLU()}, "act: has no equivalent here; the activation is ReLU"),
     ],
 )
 def test_what_has_no_equal_is_named(cls: Any, options: dict[str, Any], message: str) -> None:

@@ -88,7 +88,7 @@ class GraphLoader(BatchSource):
         dataset, nodes, edges = self.dataset, self._nodes, self._edges
         chosen = np.ascontiguousarray(graphs, dtype=np.int64)
         if not len(chosen):
-            raise InputError("graphs are none; expected at least one for a batch")
+            raise InputError("graphs: the list is empty; expected at least one for a batch")
         _check_range(chosen, len(dataset))
         ptr = np.zeros(len(chosen) + 1, dtype=np.int64)
         np.cumsum(nodes[chosen + 1] - nodes[chosen], out=ptr[1:])

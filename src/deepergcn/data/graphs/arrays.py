@@ -99,7 +99,7 @@ def pyg_arrays(graphs: Sequence[Any]) -> GraphArrays:
             )
         edge_index, count = data.edge_index, data.num_nodes
         if not isinstance(edge_index, Tensor) or edge_index.dim() != 2 or len(edge_index) != 2:
-            raise InputError(f"graphs: graph {number} has no edge_index [2, edges], which says the edges")
+            raise InputError(f"graphs: graph {number} has no edge_index; expected a tensor [2, edges]")
         if not count:
             raise InputError(f"graphs: graph {number} has no nodes")
         if edge_index.numel() and not 0 <= int(edge_index.min()) <= int(edge_index.max()) < count:

@@ -97,7 +97,7 @@ def _with_label(tables: GraphTables, label: Any, names: Names) -> GraphTables:
 def _of_pyg(data: Data, label: Any, names: Names) -> GraphTables:
     edge_index, count = data.edge_index, data.num_nodes
     if not isinstance(edge_index, Tensor) or edge_index.dim() != 2 or len(edge_index) != 2:
-        raise InputError("graph: has no edge_index [2, edges], which says the edges")
+        raise InputError("graph: has no edge_index; expected a tensor [2, edges]")
     if not count:
         raise InputError("graph: has no nodes")
     if edge_index.numel() and not 0 <= int(edge_index.min()) <= int(edge_index.max()) < count:

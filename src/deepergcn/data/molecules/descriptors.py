@@ -108,7 +108,9 @@ def molecule_descriptors(
     kinds = tuple(name for name in names if name in KINDS)
     columns = [name for name in names if name not in KINDS]
     if columns and table is None:
-        raise InputError(f"descriptors: the column {columns[0]!r} is of a file; expected a file with it")
+        raise InputError(
+            f"descriptors: the column {columns[0]!r} is one of a file, which this dataset is not read from"
+        )
     found = _load(cache_file, key) if cache_file is not None and kinds else None
     if found is None:
         found = _compute(texts, kinds, form, fragments, workers)

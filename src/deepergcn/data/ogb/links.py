@@ -34,7 +34,7 @@ def load_known_links(name: str, *, root: Path, remove_evaluated: bool = True, me
     """Load one of OGB's datasets of links from its folder under ``root``; see :func:`load_link_layout`."""
     folder = root / KNOWN[name].folder
     if not folder.is_dir():
-        raise InputError(f"{name} is not in {root}; `deepergcn datasets get {name}` brings it there")
+        raise InputError(f"{name} is not in {root}; `deepergcn datasets get {name}` downloads it")
     return load_link_layout(folder, root=root, remove_evaluated=remove_evaluated, metric=metric)
 
 

@@ -92,12 +92,12 @@ class GCN(Baseline):
 
 
 class GraphSAGE(Baseline):
-    """GraphSAGE (Hamilton et al. 2017) with the mean aggregator; it has no place for edge features."""
+    """GraphSAGE (Hamilton et al. 2017) with the mean aggregator; it takes no edge features."""
 
     @classmethod
     def make_conv(cls, in_channels: int, out_channels: int, has_edges: bool) -> nn.Module:
         if has_edges:
-            raise InputError("edge_encoder: GraphSAGE has no place for edge features, expected None")
+            raise InputError("edge_encoder: GraphSAGE takes no edge features; expected None")
         conv: nn.Module = SAGEConv(in_channels, out_channels)
         return conv
 

@@ -58,7 +58,7 @@ class InitialResidual(Baseline):
     @classmethod
     def make_conv(cls, in_channels: int, out_channels: int, has_edges: bool) -> nn.Module:
         if has_edges:
-            raise InputError(f"edge_encoder: {cls.__name__} has no place for edge features, expected None")
+            raise InputError(f"edge_encoder: {cls.__name__} takes no edge features; expected None")
         return PageRankStep(cls.ALPHA)
 
     def _through_layers(

@@ -58,7 +58,8 @@ class IndexedAggregation(nn.Module):
     ) -> Tensor:
         if x.dim() != 2 or dim not in (-2, 0):
             raise InputError(f"x: expected messages [messages, channels], got {list(x.shape)} along dimension {dim}")
-        if isinstance(self.aggregation, aggregators.PowerMeanAggregation) and bool((x <= 0).any()):
+        is_power = isinstance(self.aggregation, aggregators.PowerMeanAggregation)
+        if is_power and x.device.type == "cpu" and bool((x <= 0).any()):  # a GPU would have to be waited for
             raise InputError(f"x: expected positive messages for the power mean, got {float(x.detach().min())}")
         out: Tensor = self.aggregation(x, grouping(x, index, ptr, dim_size), eps=None)
         return out
@@ -67,7 +68,8 @@ class IndexedAggregation(nn.Module):
 def grouping(x: Tensor, index: Tensor | None, ptr: Tensor | None, dim_size: int | None) -> Adjacency:
     """The ``Adjacency`` that sends each message to its group, given by index or by pointer."""
     if index is None and ptr is not None:
-        index = torch.arange(ptr.numel() - 1, device=ptr.device).repeat_interleave(ptr.diff())
+        known = None if ptr.device.type == "cpu" else x.shape[0]  # a GPU would have to be waited for
+        index = torch.arange(ptr.numel() - 1, device=ptr.device).repeat_interleave(ptr.diff(), output_size=known)
         dim_size = ptr.numel() - 1
     if index is None:
         index = torch.zeros(x.shape[0], dtype=torch.int64, device=x.device)
@@ -85,7 +87,7 @@ def _gen_conv(theirs: Any, path: str, replace: Replacement) -> nn.Module:
         getattr(theirs, f"lin_{name}", None) for name in ("src", "dst", "edge", "aggr_out")
     )
     if target is not None and hasattr(theirs, "msg_norm"):
-        raise InputError(f"{path}: MsgNorm by features of another width than the message has no equal here")
+        raise InputError(f"{path}: MsgNorm by features of another width than the message has no equivalent here")
     linears, norm, norms = _mlp_parts(theirs.mlp, path)
     bias = linears[0].bias is not None
     ours = GENConv(

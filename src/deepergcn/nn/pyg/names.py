@@ -51,7 +51,7 @@ def pyg_names(
             for theirs in kwargs.keys() & names.keys():
                 _rename(kwargs, theirs, names[theirs])
             for theirs in kwargs.keys() & (no_equal or {}).keys():
-                raise InputError(f"{theirs}: has no equal here; {(no_equal or {})[theirs]}")
+                raise InputError(f"{theirs}: has no equivalent here; {(no_equal or {})[theirs]}")
             init(*args, **kwargs)
 
         return renamed

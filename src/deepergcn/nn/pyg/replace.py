@@ -38,7 +38,9 @@ class Replacement:
         for known, convert in self.converters.items():
             if isinstance(module, known):
                 if self.class_of(module) is not known:
-                    raise InputError(f"{path}: {type(module).__name__} changes {known.__name__} and has no equal here")
+                    raise InputError(
+                        f"{path}: {type(module).__name__} changes {known.__name__} and has no equivalent here"
+                    )
                 return convert(module, path, self).train(module.training)
         for name, child in module._modules.items():
             if child is not None:

@@ -31,7 +31,7 @@ def to_pyg(module: nn.Module) -> nn.Module:
         name = path or type(part).__name__
         if isinstance(part, GraphNetwork):
             raise InputError(
-                f"{name}: a whole network has no equal in PyG; "
+                f"{name}: a whole network has no equivalent in PyG; "
                 "it takes PyG's Data as it is, and to_pyg(network.layers) converts its layers"
             )
         if isinstance(part, RevBlock):
@@ -44,9 +44,9 @@ def _gen_conv(ours: GENConv, path: str, replace: Replacement) -> nn.Module:
     if ours.edge_encoder is not None and type(ours.edge_encoder) is not AffineEncoder:
         raise InputError(f"{path}: PyG has no edge encoder like {type(ours.edge_encoder).__name__}")
     if ours.root is not None:
-        raise InputError(f"{path}: a root weight (root_weight=True) has no equal in PyG's GENConv")
+        raise InputError(f"{path}: a root weight (root_weight=True) has no equivalent in PyG's GENConv")
     if ours.msg_norm is not None and ours.target_projection is not None:
-        raise InputError(f"{path}: MsgNorm by projected features has no equal in PyG")
+        raise InputError(f"{path}: MsgNorm by projected features has no equivalent in PyG")
     linears = [m for m in ours.mlp if isinstance(m, nn.Linear)]
     norms = [m for m in ours.mlp if not isinstance(m, nn.Linear | nn.ReLU)]
     name, options = _aggregators(ours.aggregation, path)
@@ -105,9 +105,9 @@ def _aggregators(ours: aggregators.Aggregation, path: str) -> tuple[str | list[s
 
 def _aggregator(ours: Any, path: str) -> tuple[str, dict[str, Any]]:
     if type(ours) not in _NAMES:
-        raise InputError(f"{path}: {type(ours).__name__} has no equal in PyG")
+        raise InputError(f"{path}: {type(ours).__name__} has no equivalent in PyG")
     if isinstance(getattr(ours, "y", 0.0), Tensor) or getattr(ours, "y", 0.0) != 0:
-        raise InputError(f"{path}: degree scaling (y) has no equal in PyG")
+        raise InputError(f"{path}: degree scaling (y) has no equivalent in PyG")
     match ours:
         case aggregators.SoftmaxAggregation():
             options = {"t": _number(ours.beta), "semi_grad": ours.semi_gradient, **_learning(ours.beta)}

@@ -62,7 +62,9 @@ def make_loss(
             total = (each if items is None else each * items).sum()
         elif margin is not None:
             if items is not None:
-                raise InputError("training.partitioning: expected another than saint, whose weights auc-margin ignores")
+                raise InputError(
+                    "training.partitioning: saint weights the nodes, which auc-margin ignores; expected another"
+                )
             return auc_margin(outputs, targets, margin)
         else:
             known = targets.nan_to_num(0.0).to(outputs)
