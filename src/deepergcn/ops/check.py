@@ -100,7 +100,7 @@ def check_parameter(name: str, value: Parameter, channels: int, device: torch.de
             raise InputError(f"{name}: expected finite values, got {value.detach().tolist()}")
     elif not isinstance(value, _NUMBERS):
         raise InputError(f"{name}: expected a number or a tensor, got {type(value).__name__}")
-    elif not abs(value) <= _LARGEST:
+    elif not abs(value) < math.inf or (isinstance(value, int) and abs(value) > _LARGEST):
         raise InputError(f"{name}: expected a finite number, got {value}")
 
 
