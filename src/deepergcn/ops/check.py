@@ -51,28 +51,28 @@ def check_inputs(x: Tensor, adjacency: Adjacency, edge: EdgeTerm | Tensor | None
 
 def _check_edge(edge: EdgeTerm, x: Tensor, num_edges: int) -> None:
     channels = x.shape[1]
-    if isinstance(edge, Affine | Table | Dense):
-        _check_tensors(edge, x.device)
     match edge:
         case Affine(features, weight, bias):
+            _check_tensors(x.device, features=features, weight=weight, bias=weight if bias is None else bias)
             _expect("edge features", features, (num_edges, weight.shape[-1]))
             _expect("edge weight", weight, (channels, features.shape[-1]))
             if bias is not None:
                 _expect("edge bias", bias, (channels,))
         case Table(codes, table):
+            _check_tensors(x.device, codes=codes, table=table)
             if codes.dtype not in (torch.int64, torch.int32) or codes.shape != (num_edges,):
                 raise InputError(f"edge codes: expected integers [{num_edges}], got {codes.dtype} {list(codes.shape)}")
             _expect("edge table", table, (table.shape[0], channels))
         case Dense(features):
+            _check_tensors(x.device, features=features)
             _expect("edge features", features, (num_edges, channels))
         case _:
             raise InputError(f"edge: expected a tensor, Affine, Table or Dense, got {type(edge).__name__}")
 
 
-def _check_tensors(edge: EdgeTerm, device: torch.device) -> None:
-    for name, tensor in edge._asdict().items():
-        if name == "bias" and tensor is None:
-            continue
+def _check_tensors(device: torch.device, **tensors: Any) -> None:
+    """Check that these parts of an edge term are tensors on the device of x, with rows."""
+    for name, tensor in tensors.items():
         if not isinstance(tensor, Tensor) or not tensor.dim():
             raise InputError(f"edge {name}: expected a tensor of one or two dimensions, got {type(tensor).__name__}")
         if tensor.device != device:
