@@ -2,8 +2,9 @@
 
     python -m benchmarks.solubility_baselines [--seeds 5]
 
-The forests learn from the train and the valid part together, since they choose no epoch; the test part is that of the
-recipe. Fingerprints are Morgan's of radius 2, as bits and as counts.
+A row a baseline and seed is written to ``results/solubility_baselines.csv``. The forests learn from the train and the
+valid part together, since they choose no epoch; the test part is that of the recipe. Fingerprints are Morgan's of
+radius 2, as bits and as counts.
 """
 
 import argparse
@@ -13,6 +14,7 @@ from rdkit import Chem
 from rdkit.Chem import rdFingerprintGenerator
 from sklearn.ensemble import RandomForestClassifier
 
+from benchmarks.measure import write_csv
 from deepergcn.data.molecules.solubility import SOLUBILITY_FILE, load_solubility
 from deepergcn.data.tables.columns import read_columns
 
@@ -21,7 +23,7 @@ TREES = 500
 
 
 def main() -> None:
-    """Print a line for each baseline."""
+    """Print a line for each baseline, and write the scores."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=5)
     seeds = range(parser.parse_args().seeds)
@@ -29,15 +31,17 @@ def main() -> None:
     y = dataset.y.numpy()
     test = dataset.split["test"].numpy()
     learn = np.concatenate([dataset.split[part].numpy() for part in ("train", "valid")])
-    majority = np.bincount(y[learn]).argmax()
     print(f"{len(learn)} molecules to learn from, {len(test)} to test on")
-    print(f"majority class ({dataset.label_names[majority]}): test accuracy {(y[test] == majority).mean():.4f}")
+    scores = {"majority class": [float((y[test] == np.bincount(y[learn]).argmax()).mean())]}
     for name, features in fingerprints().items():
-        scores = []
-        for seed in seeds:
-            forest = RandomForestClassifier(TREES, random_state=seed, n_jobs=-1).fit(features[learn], y[learn])
-            scores.append(forest.score(features[test], y[test]))
-        print(f"random forest on {name}: test accuracy {np.mean(scores):.4f} ± {np.std(scores):.4f}")
+        forests = (RandomForestClassifier(TREES, random_state=seed, n_jobs=-1) for seed in seeds)
+        scores[f"random forest on {name}"] = [
+            float(forest.fit(features[learn], y[learn]).score(features[test], y[test])) for forest in forests
+        ]
+    for name, found in scores.items():
+        print(f"{name}: test accuracy {np.mean(found):.4f}")
+        rows = [{"seed": seed, "test_score": f"{score:.6f}"} for seed, score in enumerate(found)]
+        write_csv("solubility_baselines", name, rows, {})
 
 
 def fingerprints() -> dict[str, np.ndarray]:

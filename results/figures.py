@@ -20,6 +20,7 @@ from deepergcn.report.study_charts import study_charts
 from deepergcn.report.svg import draw
 from deepergcn.report.tables import ScoreTable, markdown, score_table
 from deepergcn.studies.schema import StudyDefinition, depth_row, load_study
+from results.baselines import baseline_table
 from results.claims import claims
 from results.molecules import molecule_rows
 from results.recipes import recipe_rows
@@ -42,6 +43,7 @@ _FIGURES: dict[str, Callable[[], str]] = {
     "speed": front_table,
     "every speed": all_tables,
     "growth": growth_table,
+    "baselines": baseline_table,
     "claims": claims,
     "state": state_table,
     "predictions": prediction_table,
