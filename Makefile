@@ -94,7 +94,8 @@ docs: $(READY) ## install, then build the site into build/site, and the table of
 	$(BIN)/python -m pip install --quiet --constraint $(LOCK) --editable '.[docs]'
 	$(BIN)/python -W ignore -m tests.nn.pyg.features > docs/pyg-features.md
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
-	@echo "the site is in build/site; open build/site/index.html"
+	@echo "the site is in build/site; open build/site/index.html, or serve it to search it:"
+	@echo "$(BIN)/python -m http.server --directory build/site"
 
 figures: $(READY) ## install, then make the tables and pictures of the README files from results/
 	$(BIN)/python -m results.figures
