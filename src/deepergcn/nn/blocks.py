@@ -1,6 +1,5 @@
 """Blocks: layers made of a convolution, normalization, ReLU, dropout and a skip connection."""
 
-from numbers import Real
 from typing import Any
 
 import torch
@@ -8,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from deepergcn.errors import InputError
+from deepergcn.nn.counts import is_number
 from deepergcn.nn.norm_relu_dropout import norm_relu_dropout
 from deepergcn.nn.pyg.names import pyg_names
 from deepergcn.nn.recompute import recompute
@@ -125,5 +125,5 @@ def block_class(name: str) -> type[Block]:
 
 
 def check_dropout(dropout: float) -> None:
-    if not (isinstance(dropout, Real) and 0 <= dropout < 1):
+    if not (is_number(dropout) and 0 <= dropout < 1):
         raise InputError(f"dropout: expected a probability from 0 to below 1, got {dropout}")

@@ -1,6 +1,6 @@
 """Checks of the sizes that modules are built with."""
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 from deepergcn.errors import InputError
@@ -13,3 +13,8 @@ def check_counts(**counts: Any) -> None:
             raise InputError(f"{name}: expected an integer of at least 1, got {value!r}")
         if int(value) < 1:
             raise InputError(f"{name}: expected at least 1, got {value}")
+
+
+def is_number(value: Any) -> bool:
+    """Whether ``value`` is a real number, of Python's or NumPy's."""
+    return isinstance(value, Real)

@@ -1,6 +1,5 @@
 """GENConv: the graph convolution of DeeperGCN."""
 
-from numbers import Real
 from typing import TypedDict
 
 from torch import Tensor, nn
@@ -12,7 +11,7 @@ from deepergcn.nn.conv.aggregators import MultiAggregation, PowerMeanAggregation
 from deepergcn.nn.conv.choose import AggregatorSpec, choose_aggregation
 from deepergcn.nn.conv.graph import Size, graph_of
 from deepergcn.nn.conv.message_norm import MessageNorm
-from deepergcn.nn.counts import check_counts
+from deepergcn.nn.counts import check_counts, is_number
 from deepergcn.nn.encoders.edges import Categories, EdgeEncoderSpec, EdgeInput, build_edge_encoder
 from deepergcn.nn.lazy import UNKNOWN, known_width, linear
 from deepergcn.nn.norms import NormName, build_norm
@@ -115,7 +114,7 @@ class GENConv(MessagePassing):
         for width in (sources, targets):
             if width != UNKNOWN:
                 check_counts(in_channels=width)
-        if not (isinstance(eps, Real) and 0 < eps < 1):
+        if not (is_number(eps) and 0 < eps < 1):
             raise InputError(f"eps: expected a small positive number, got {eps}")
         self.in_channels = in_channels
         self.out_channels = out_channels
