@@ -1,5 +1,6 @@
 """Holes of the heap are given back often enough, and never for more than a small share of the time."""
 
+import ctypes
 import sys
 import time
 from itertools import pairwise
@@ -62,3 +63,21 @@ def test_nothing_happens_where_there_is_no_glibc(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sys, "platform", "darwin")
     assert heap._malloc_trim() is None
     heap._Heap(None).take(1 << 40)
+
+
+@pytest.mark.parametrize(("platform", "answer", "kept"), [("linux", 1, True), ("linux", 0, False), ("win32", 1, False)])
+def test_predictions_let_the_heap_keep_what_is_freed(
+    platform: str, answer: int, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: dict[int, int] = {}
+
+    class Library:
+        @staticmethod
+        def mallopt(option: int, value: int) -> int:
+            said[option] = value
+            return answer
+
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: Library)
+    monkeypatch.setattr(sys, "platform", platform)
+    assert heap.keep_freed.__wrapped__() is kept
+    assert said == ({-1: 2**28, -3: 2**25} if kept else {-1: 2**28} if platform == "linux" else {})

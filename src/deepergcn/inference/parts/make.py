@@ -15,6 +15,7 @@ from deepergcn.data.tables.labels import missing_labels
 from deepergcn.inference.inputs import Rows
 from deepergcn.inference.parts.folder import PartJob, PartRecord
 from deepergcn.inference.predictor import Predictor
+from deepergcn.ops.operators.heap import keep_freed
 from deepergcn.runs.dataset import transformed
 
 
@@ -56,6 +57,7 @@ class PartMaker:
 
     def __call__(self, part: Part, threads: int | None = None) -> Made:
         """Predict or embed a part, with this number of threads if one is given."""
+        keep_freed()
         if threads is not None:
             torch.set_num_threads(threads)
         rows, job = self._rows(part.rows), self.job
