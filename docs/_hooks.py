@@ -15,6 +15,8 @@ _ROOT = Path(__file__).parents[1]
 _DISPLAY = re.compile(r"\$\$(.+?)\$\$", re.DOTALL)
 _INLINE = re.compile(r"(?<![\\$`])\$([^$\n`]+?)\$(?!\$)")
 _ROLE = re.compile(r":(?:class|data|func|meth|mod):(?=<code>)")
+_LONG = re.compile(r"<code>([^<\n]{38,})</code>")
+_SEVERAL = re.compile(r"<code>\w+(?:, \w+)+</code>\s*</td>.*?</tr>", re.DOTALL)
 _STYLE = re.compile(r"<style>.*?</style>\n", re.DOTALL)
 _CODE = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
 
@@ -87,7 +89,13 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Docstrings name classes and functions by Sphinx's roles, which a reader need not see."""
+    """Docstrings name classes and functions by Sphinx's roles, which a reader need not see.
+
+    Where they tell of several parameters in one line, each has its own default, in the signature. Code that is wider
+    than the screen of a telephone may be broken there.
+    """
+    html = _LONG.sub(r'<code class="long">\1</code>', html)
+    html = _SEVERAL.sub(lambda found: found[0].replace("<em>required</em>", ""), html)
     return _ROLE.sub("", html).replace("Example::</p>", "Example:</p>")
 
 

@@ -83,7 +83,7 @@ class MoleculeEstimator(NetworkEstimator):
 class MoleculeClassifier(ClassifierPart, MoleculeEstimator):
     """Classes of molecules, by a deep graph network.
 
-    Example:
+    Examples:
         >>> from deepergcn import MoleculeClassifier
         >>> alcohols = ["C" * carbons + "O" for carbons in range(1, 41)]
         >>> soluble = ["yes" if carbons < 20 else "no" for carbons in range(1, 41)]
@@ -112,7 +112,7 @@ class MoleculeClassifier(ClassifierPart, MoleculeEstimator):
 class MoleculeRegressor(RegressorPart, MoleculeEstimator):
     """Properties of molecules that are numbers, by a deep graph network.
 
-    Example:
+    Examples:
         >>> from deepergcn import MoleculeRegressor
         >>> alcohols = ["C" * carbons + "O" for carbons in range(1, 41)]
         >>> model = MoleculeRegressor(num_layers=2, epochs=1, random_state=0).fit(alcohols, range(1, 41))

@@ -102,7 +102,7 @@ class NodeEstimator(NetworkEstimator):
 class NodeClassifier(ClassifierPart, NodeEstimator):
     """Classes of the nodes of a graph, by a deep graph network.
 
-    Example:
+    Examples:
         >>> import networkx
         >>> from deepergcn import NodeClassifier
         >>> graph = networkx.karate_club_graph()

@@ -78,7 +78,7 @@ def train(
     Data in memory is written into the run directory, which is one like any other: the program evaluates, resumes and
     reports it.
 
-    Example:
+    Examples:
         >>> import deepergcn
         >>> alcohols = ["C" * carbons + "O" for carbons in range(1, 41)]
         >>> soluble = [carbons < 20 for carbons in range(1, 41)]

@@ -119,7 +119,7 @@ def load_dataset(name_or_path: str | Path, root: str | Path | None = None, **opt
         root: the folder of data and caches; see :func:`deepergcn.data.storage.folders.data_root`.
         options: options of the loader, such as ``symmetric`` for a folder in OGB's layout.
 
-    Example:
+    Examples:
         >>> dataset = load_dataset("solubility")
         >>> len(dataset), dataset.label_names
         (1282, ('(A) low', '(B) medium', '(C) high'))

@@ -23,7 +23,7 @@ _WALKS = 256  # nodes whose walks are followed together
 def apply_transforms(dataset: Dataset, transforms: Iterable[str | Mapping[str, Any]]) -> Dataset:
     """Apply transforms one after another.
 
-    Example:
+    Examples:
         >>> from deepergcn.data import load_dataset
         >>> dataset = load_dataset("synthetic-proteins", nodes=200, edges=1000)
         >>> apply_transforms(dataset, [{"name": "node-features-from-edges", "reduce": "sum"}]).x.shape

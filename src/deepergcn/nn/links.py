@@ -18,7 +18,7 @@ CHUNK = 1 << 16
 class LinkPredictor(nn.Module):
     """o_uv = MLP(h_u * h_v), the product taken channel by channel: it has no direction.
 
-    Example:
+    Examples:
         >>> h = torch.randn(5, 8)
         >>> LinkPredictor(8)(h, torch.tensor([[0, 1, 2], [3, 4, 4]])).shape
         torch.Size([3, 1])

@@ -31,7 +31,7 @@ class Adjacency:
         edge_t: [num_edges], the place of each of these edges in the given order.
         given: ``edge_index`` itself on the plain path, where nothing else of the structure may then be needed.
 
-    Example:
+    Examples:
         >>> adjacency = Adjacency.from_edge_index(torch.tensor([[0, 1, 2], [2, 2, 0]]))
         >>> adjacency.num_targets, adjacency.num_edges
         (3, 3)

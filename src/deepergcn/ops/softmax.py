@@ -49,7 +49,7 @@ def softmax(
     Returns:
         [targets, channels]; 0 for a vertex without in-neighbours.
 
-    Example:
+    Examples:
         Vertex 2 receives the messages 1 and 3: their mean with beta = 0, nearly their maximum with a large beta.
 
         >>> import torch

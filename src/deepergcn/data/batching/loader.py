@@ -22,7 +22,7 @@ Ints = npt.NDArray[np.int64]
 class GraphLoader(BatchSource):
     """Batches of graphs, in an order that depends on the seed and the epoch alone.
 
-    Example:
+    Examples:
         >>> from deepergcn.data import load_dataset
         >>> dataset = load_dataset("solubility")
         >>> loader = GraphLoader(dataset, dataset.split["train"], batch_size=32, shuffle=True)

@@ -76,7 +76,7 @@ class Partitions(BatchSource):
 class RandomPartitions(Partitions):
     """Every node is assigned to a random part in every epoch, as the paper trains and evaluates.
 
-    Example:
+    Examples:
         >>> from deepergcn.data import load_dataset
         >>> dataset = load_dataset("synthetic-proteins", nodes=200, edges=1000)
         >>> sum(batch.num_nodes for batch in RandomPartitions(dataset, parts=10).batches(epoch=0))

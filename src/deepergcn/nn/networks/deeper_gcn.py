@@ -31,7 +31,7 @@ class DeeperGCNOptions(FrameOptions, GENConvOptions, total=False):
 class DeeperGCN(GraphNetwork):
     """Any depth of :class:`GENConv` in pre-activation residual blocks, or in another of the paper's wirings.
 
-    Example:
+    Examples:
         28 layers on 10 nodes with 16 features, for 4 classes:
 
         >>> import torch

@@ -29,7 +29,7 @@ class HeteroDeeperGCN(nn.Module):
     The first layer is the bare convolution, as in :class:`DeeperGCN`; a node type that is the target of no edge keeps
     its encoded features.
 
-    Example:
+    Examples:
         >>> import torch
         >>> model = HeteroDeeperGCN(
         ...     {"author": 3, "paper": -1},

@@ -54,7 +54,7 @@ def accelerate(model: Model) -> Model:
     Returns:
         ``model`` itself.
 
-    Example:
+    Examples:
         >>> import torch_geometric.nn as pyg
         >>> model = pyg.Sequential("x, edge_index", [(pyg.GENConv(8, 8), "x, edge_index -> x")])
         >>> model = accelerate(model)

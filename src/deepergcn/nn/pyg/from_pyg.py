@@ -30,7 +30,7 @@ def from_pyg(module: nn.Module) -> nn.Module:
     Results are PyG's, except that the power mean has no clamps, that a convolution with an edge encoder requires edge
     features, and that checkpointing is non-reentrant.
 
-    Example:
+    Examples:
         >>> import torch_geometric.nn as pyg
         >>> theirs = pyg.GENConv(8, 8)
         >>> ours = from_pyg(theirs)
