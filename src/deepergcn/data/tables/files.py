@@ -18,7 +18,7 @@ def table_files(nodes: str | Path, edges: str | Path | None) -> tuple[Path, Path
     if edges is not None:
         return first, Path(edges)
     if not first.is_dir():
-        raise InputError(f"{first}: is one file; expected its edges too (edges, --edges), or a folder with both")
+        raise InputError(f"{first}: is one file; expected its edges too (--edges), or a folder with both")
     return _in_folder(first, "nodes"), _in_folder(first, "edges")
 
 
