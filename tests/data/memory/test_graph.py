@@ -74,6 +74,7 @@ def test_frames_have_ids_in_their_index_where_no_column_has() -> None:
         (Data(edge_index=PATH, num_nodes=2), None, "graph: edge_index names nodes 0 to 2 of 2"),
         (Data(edge_index=PATH, x=torch.ones(3, 1)), "y", "graph: y is missing; expected a tensor with 3 rows"),
         (Data(edge_index=PATH, x=torch.ones(3, 1), y=torch.ones(2)), None, r"graph: y has shape \[2\]"),
+        (Data(edge_index=PATH, x=torch.tensor([[1.0], [torch.nan], [2.0]])), None, "graph: x is NaN in row 1"),
         (Data(edge_index=PATH, x=torch.ones(3, 1), train_mask=torch.ones(3, 2) > 0), (), "train_mask has several"),
         (nx.Graph(), None, "graph: has no nodes"),
         (nx.path_graph(2), {5: "a"}, "label: '5' is not the id of a node"),

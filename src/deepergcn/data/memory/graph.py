@@ -41,6 +41,9 @@ class Names(NamedTuple):
     target: str = "target"
 
 
+_FEATURES = ("x", "edge_attr", "edge_weight")  # in which NaN is no gap, as it is in a data frame
+
+
 def is_graph(data: object) -> bool:
     """Whether this is a graph of PyTorch Geometric or networkx, or a pair of data frames."""
     if isinstance(data, Data) or _is_networkx(data):
@@ -129,6 +132,9 @@ def _columns(values: Any, name: str, rows: int, what: str, kept: Tensor | None =
     if not isinstance(values, Tensor) or values.dim() not in (1, 2) or len(values) != rows:
         found = "is missing" if values is None else f"has shape {list(getattr(values, 'shape', ()))}"
         raise InputError(f"graph: {name} {found}; expected a tensor with {rows} rows, one for each of the {what}")
+    if name in _FEATURES and values.is_floating_point() and bool((gaps := values.to_dense().isnan()).any()):
+        row = int(gaps.reshape(rows, -1).any(1).nonzero()[0])
+        raise InputError(f"graph: {name} is NaN in row {row}; expected numbers")
     return numbered_columns(values if kept is None else values.to_dense()[kept], name)
 
 

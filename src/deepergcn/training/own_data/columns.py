@@ -23,6 +23,7 @@ _FEW = 10  # different texts that are a category even where every row has anothe
 _STRAY = 0.5  # the share of a column's cells that may be no numbers before the column is one of text
 
 _ID_NAME = re.compile(r"(?:.*(?:id|index|idx|key)|unnamed: \d+|#|nr\.?|no\.?|number|)")
+_SENTINEL = -99  # a feature such as a count may well have one large number
 _IDS = "numbers that are all different, by its name ids"
 _INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 
@@ -173,7 +174,7 @@ def _no_feature(table: Columns, name: str) -> str | None:
             return _IDS
         values = table.numbers(name)
         apart = stands_apart(np.unique(values[~np.isnan(values)]))
-        if apart is not None:
+        if apart is not None and apart <= _SENTINEL:
             raise InputError(
                 f"{table.path}: column {name!r} holds {apart:g}, which lies apart from its other numbers; empty these "
                 "cells if they are gaps; --numeric takes the column as it is, --drop leaves it out"
