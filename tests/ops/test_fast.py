@@ -218,7 +218,8 @@ def test_many_chunks(function: str, name: str | None, value: float, kind: str | 
 def test_a_graph_that_is_too_large_for_the_caches(
     function: str, name: str | None, value: float, kind: str | None
 ) -> None:
-    case = wide_case(3, 280_000, nodes=60_000, kind=kind, hub=4000)  # rows are asked for ahead from 2^21 numbers on
+    channels = 16 if kind == "affine" else 3  # which have kernels of their own from 16 channels on
+    case = wide_case(channels, 280_000, nodes=60_000, kind=kind, hub=4000)  # rows are asked for ahead from 2^21 on
     assert case.x.numel() + 8 * case.edge_index.shape[1] > 1 << 21
     assert_as_exact(ops, function, case, name, value)
 
@@ -302,8 +303,9 @@ def test_bfloat16_is_summed_in_float32(function: str, name: str) -> None:
     torch.testing.assert_close(ours.float(), exact, rtol=2**-8, atol=1e-6)
 
 
-def test_indices_beyond_32_bits() -> None:
-    case = wide_case(8, 200, nodes=30, kind="affine")
+@pytest.mark.parametrize("channels", [8, 16])
+def test_indices_beyond_32_bits(channels: int) -> None:
+    case = wide_case(channels, 200, nodes=30, kind="affine")
     narrow = case.adjacency
     wide = ops.Adjacency(
         narrow.num_sources,

@@ -9,6 +9,7 @@ from deepergcn.ops.check import Parameter, check_types
 from deepergcn.ops.edge import EdgeTerm
 from deepergcn.ops.kernels.contract import Gradients, Tensors
 from deepergcn.ops.kernels.cpu import extremum as kernels
+from deepergcn.ops.operators import affine
 from deepergcn.ops.operators.aggregation import register
 from deepergcn.ops.operators.cpu import array, chunk_count, edge_arrays, floor_and_eps, run_backward
 from deepergcn.ops.operators.device import has_kernels
@@ -51,6 +52,9 @@ def _forward(
 ) -> list[Tensor]:
     """[out, ties]: the extremum, and how many messages reach it."""
     out, ties = _shapes(x, unused, graph, edge, eps, smallest)
+    if affine.fits(x, edge):
+        affine.run_forward(x, graph, edge, eps, (out, ties), -1.0 if smallest else 1.0)
+        return [out, ties]
     values = array(x)
     kernels.forward(
         chunk_count(graph, x.shape[1]),
@@ -76,7 +80,8 @@ def _backward(
     kept: Tensors,
 ) -> Gradients:
     out, ties = kept
-    dx, d_edge, _ = run_backward(x, graph, edge, eps, (out, g / ties))
+    run = affine.run_backward if affine.fits(x, edge) else run_backward
+    dx, d_edge, _ = run(x, graph, edge, eps, (out, g / ties))
     return dx, d_edge, torch.zeros_like(unused)
 
 

@@ -14,6 +14,7 @@ from deepergcn.ops.kernels.contract import FIXED, LEARNED, SEMI_GRADIENT, Gradie
 from deepergcn.ops.kernels.cpu import softmax as on_edges
 from deepergcn.ops.kernels.cpu import softmax_alone as alone
 from deepergcn.ops.kernels.cpu import softmax_nodes as on_nodes
+from deepergcn.ops.operators import affine
 from deepergcn.ops.operators.aggregation import register
 from deepergcn.ops.operators.cpu import Array, array, chunk_count, edge_arrays, floor_and_eps, run_backward
 from deepergcn.ops.operators.device import has_kernels
@@ -76,13 +77,15 @@ def _forward(x: Tensor, beta: Tensor, graph: Tensors, edge: Tensors, eps: float 
     ``shift`` is infinite where the edge path was taken, and ``variance`` has no rows where beta is not learned.
     """
     out, dominant, offset, total, variance, shift, origin = _shapes(x, beta, graph, edge, eps, mode)
+    if affine.fits(x, edge):
+        affine.run_forward(x, graph, edge, eps, (out, dominant, offset, total), _sign(array(beta)), array(beta))
+        return [out, dominant, offset, total, variance, shift.fill_(torch.inf), origin.zero_()]
     values = array(x)
     bounds = floor_and_eps(eps, values)
     chunks = chunk_count(graph, x.shape[1])
     rowptr, source, place = (array(t) for t in graph[:3])
     one = None if edge else _one_shift(chunks, values, array(beta), *bounds)
     if one is None:
-        sign = np.where(array(beta) >= 0, 1, -1).astype(values.dtype)
         on_edges.forward(
             chunks,
             rowptr,
@@ -91,7 +94,7 @@ def _forward(x: Tensor, beta: Tensor, graph: Tensors, edge: Tensors, eps: float 
             values,
             edge_arrays(edge),
             *bounds,
-            sign,
+            _sign(array(beta)),
             array(beta),
             *(array(t) for t in (out, dominant, offset, total)),
         )
@@ -125,11 +128,16 @@ def _forward_alone(
         values,
         *edge_arrays(edge),
         *floor_and_eps(eps, values),
-        np.where(inverse_temperature >= 0, 1, -1).astype(values.dtype),
+        _sign(inverse_temperature),
         inverse_temperature,
         array(out),
     )
     return [out]
+
+
+def _sign(beta: Array) -> Array:
+    """1 or, for a negative beta, -1."""
+    return np.where(beta >= 0, 1, -1).astype(beta.dtype)
 
 
 def _one_shift(chunks: int, x: Array, beta: Array, floor: Any, eps: Any) -> tuple[Array, Array] | None:
@@ -156,6 +164,8 @@ def _backward(
 ) -> Gradients:
     dominant, offset, total, variance, shift, origin = kept
     slope = torch.zeros_like(beta) if mode == SEMI_GRADIENT else beta
+    if affine.fits(x, edge):
+        return affine.run_backward(x, graph, edge, eps, (dominant, offset, g / total), array(beta), array(slope))
     if on_edge_path(x, shift):
         return run_backward(x, graph, edge, eps, (beta, slope, dominant, offset, g / total))
     values = array(x)

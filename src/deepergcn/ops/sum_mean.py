@@ -9,6 +9,7 @@ from deepergcn.ops.check import Parameter, check_types
 from deepergcn.ops.edge import EdgeTerm
 from deepergcn.ops.kernels.contract import Gradients, Tensors
 from deepergcn.ops.kernels.cpu import sum_mean as kernels
+from deepergcn.ops.operators import affine
 from deepergcn.ops.operators.aggregation import register
 from deepergcn.ops.operators.cpu import array, chunk_count, edge_arrays, floor_and_eps, run_backward
 from deepergcn.ops.operators.device import has_kernels
@@ -48,15 +49,18 @@ def mean(
 
 def _forward(x: Tensor, unused: Tensor, graph: Tensors, edge: Tensors, eps: float | None, average: int) -> list[Tensor]:
     [out] = _shapes(x, unused, graph, edge, eps, average)
-    values = array(x)
-    kernels.forward(
-        chunk_count(graph, x.shape[1]),
-        *(array(t) for t in graph[:3]),
-        values,
-        edge_arrays(edge),
-        *floor_and_eps(eps, values),
-        array(out),
-    )
+    if affine.fits(x, edge):
+        affine.run_forward(x, graph, edge, eps, (out,))
+    else:
+        values = array(x)
+        kernels.forward(
+            chunk_count(graph, x.shape[1]),
+            *(array(t) for t in graph[:3]),
+            values,
+            edge_arrays(edge),
+            *floor_and_eps(eps, values),
+            array(out),
+        )
     return [out.div_(_degree(graph, x.dtype)) if average else out]
 
 
@@ -71,7 +75,8 @@ def _backward(
     kept: Tensors,
 ) -> Gradients:
     share = g / _degree(graph, g.dtype) if average else g
-    dx, d_edge, _ = run_backward(x, graph, edge, eps, (share,))
+    run = affine.run_backward if affine.fits(x, edge) else run_backward
+    dx, d_edge, _ = run(x, graph, edge, eps, (share,))
     return dx, d_edge, torch.zeros_like(unused)
 
 

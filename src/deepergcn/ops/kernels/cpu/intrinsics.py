@@ -227,6 +227,7 @@ def _bare(arrays):
         1: lambda arrays: (bare(arrays[0]),),
         2: lambda arrays: (bare(arrays[0]), bare(arrays[1])),
         3: lambda arrays: (bare(arrays[0]), bare(arrays[1]), bare(arrays[2])),
+        4: lambda arrays: (bare(arrays[0]), bare(arrays[1]), bare(arrays[2]), bare(arrays[3])),
         5: lambda arrays: (bare(arrays[0]), bare(arrays[1]), bare(arrays[2]), bare(arrays[3]), bare(arrays[4])),
     }[len(arrays)]
 
@@ -254,6 +255,7 @@ def _stack(count):
 _row_room = _stack(WIDEST)
 _cached_room = _stack(_CACHED)
 _sums_room = _stack(WIDEST * (MOST_FEATURES + 2))
+_block_room = _stack(WIDEST * 2 * AT_ONCE)
 
 
 @njit(inline="always")
@@ -274,3 +276,9 @@ def sum_rows(like, count, channels):
     rows = carray(_sums_room(like), (count, channels))
     rows[:] = 0
     return rows
+
+
+@njit(inline="always")
+def block_rows(like, count, width):
+    """Rows for blocks of channels: at most 2 ``AT_ONCE`` for every ``width`` of the widest."""
+    return carray(_block_room(like), (count, width))

@@ -1,0 +1,177 @@
+"""Aggregations with an affine edge term of few features in float32: the case of deep networks with edge features.
+
+They go over the edges of a vertex in segments, and over each segment block by block of channels. Messages, sums and
+gradients are those of the other kernels, see ``softmax``, ``extremum``, ``sum_mean`` and ``backward``. The aggregations
+are told apart by the number of their outputs, and of the rows that backward reads of a target.
+"""
+
+import numpy as np
+from numba import njit, prange
+from numba.extending import overload
+
+from deepergcn.ops.kernels.cpu.affine_steps import (
+    SIGN,
+    STATE,
+    SUMS,
+    backward_step,
+    copy_all,
+    extremum_step,
+    softmax_step,
+    sum_step,
+)
+from deepergcn.ops.kernels.cpu.intrinsics import AT_ONCE, bare, block_rows, prefetch_row
+from deepergcn.ops.kernels.cpu.jit import OPTIONS, body, kernel
+from deepergcn.ops.kernels.cpu.lanes import LANES
+from deepergcn.ops.kernels.cpu.rows import FLUSH, chunk_begin, flush, lookahead
+
+_SEGMENT = 64  # edges whose features and messages are kept near; at most FLUSH
+_SOFTMAX, _EXTREMUM, _SUM = 4, 2, 1
+
+
+@njit(inline="always")
+def _take(features, place, start, count, near):
+    """Copy the features of ``count`` edges from ``start`` next to each other."""
+    if features.shape[1] == AT_ONCE:
+        for i in range(count):
+            copy_all(features, np.intp(place[start + i]), near, np.intp(i))
+    else:
+        for i in range(count):
+            e = place[start + i]
+            for f in range(features.shape[1]):
+                near[i, f] = features[e, f]
+
+
+@njit(inline="always")
+def _first_channel(block, channels):
+    """Where a block begins; the last one overlaps that before it where the blocks do not come out even."""
+    return min(block * LANES, channels - LANES)
+
+
+@body
+def _forward(chunk, chunks, rowptr, source, place, x, features, constants, floor, eps, outputs):
+    """The outputs of ``softmax``, ``extremum`` or ``sum_mean``, [targets, channels] each."""
+    x, features, constants, outputs = bare(x), bare(features), bare(constants), bare(outputs)
+    source, place = bare(source), bare(place)
+    channels, edges, blocks = x.shape[1], source.shape[0], constants.shape[0]
+    ahead = lookahead(x, edges)
+    near = block_rows(x, _SEGMENT, AT_ONCE)
+    near[:] = 0
+    kept = block_rows(x, _SEGMENT, LANES)
+    state = block_rows(x, blocks * STATE, LANES)
+    for v in range(chunk_begin(rowptr, chunk, chunks), chunk_begin(rowptr, chunk + 1, chunks)):
+        begin, end = rowptr[v], rowptr[v + 1]
+        for start in range(begin, end, _SEGMENT):
+            count = min(_SEGMENT, end - start)
+            if ahead < edges:
+                for k in range(min(start + _SEGMENT, edges), min(start + 2 * _SEGMENT, edges)):
+                    prefetch_row(x, source[k])
+                    prefetch_row(features, place[k])
+            _take(features, place, start, count, near)
+            for b in range(blocks):
+                j, first = _first_channel(b, channels), start == begin
+                add(outputs, x, near, constants, b, j, floor, eps, source, start, count, first, state, kept)
+        for b in range(blocks):
+            finish(outputs, v, begin == end, _first_channel(b, channels), state, b, constants)
+
+
+@kernel(_forward)
+def forward(chunks, rowptr, source, place, x, features, constants, floor, eps, outputs):
+    for chunk in prange(chunks):
+        _forward(np.intp(chunk), chunks, rowptr, source, place, x, features, constants, floor, eps, outputs)
+
+
+def add(outputs, x, near, constants, block, channel, floor, eps, index, start, count, first, state, kept):
+    """The step of the aggregation with these outputs."""
+    raise NotImplementedError
+
+
+@overload(add, inline="always")
+def _add(outputs, x, near, constants, block, channel, floor, eps, index, start, count, first, state, kept):
+    step = {_SOFTMAX: softmax_step, _EXTREMUM: extremum_step, _SUM: sum_step}[len(outputs)]
+
+    def added(outputs, x, near, constants, block, channel, floor, eps, index, start, count, first, state, kept):
+        step(x, near, constants, block, channel, floor, eps, index, start, count, first, state, kept)
+
+    return added
+
+
+def finish(outputs, v, alone, channel, state, block, constants):
+    """Write the outputs of a target; ``alone`` without in-neighbours."""
+    raise NotImplementedError
+
+
+@overload(finish, jit_options=OPTIONS, inline="always")
+def _finish(outputs, v, alone, channel, state, block, constants):
+    def softmax(outputs, v, alone, channel, state, block, constants):
+        out, dominant, offset, total = outputs
+        first = block * STATE
+        zero, one = out.dtype.type(0), out.dtype.type(1)
+        for lane in range(LANES):
+            j = channel + lane
+            S = one if alone else state[first + 1, lane]
+            out[v, j] = zero if alone else state[first + 2, lane] / S
+            dominant[v, j] = zero if alone else state[first, lane] * constants[block, SIGN, lane]
+            offset[v, j] = zero if alone else state[first + 3, lane] / S
+            total[v, j] = S
+
+    def extremum(outputs, v, alone, channel, state, block, constants):
+        out, ties = outputs
+        first = block * STATE
+        zero, one = out.dtype.type(0), out.dtype.type(1)
+        for lane in range(LANES):
+            j = channel + lane
+            top = zero if alone else state[first, lane]
+            out[v, j] = top * constants[block, SIGN, lane]
+            ties[v, j] = one if alone else (state[first + 1, lane] if top == top else out.dtype.type(np.nan))
+
+    def total(outputs, v, alone, channel, state, block, constants):
+        zero = outputs[0].dtype.type(0)
+        for lane in range(LANES):
+            outputs[0][v, channel + lane] = zero if alone else state[block * STATE, lane]
+
+    return {_SOFTMAX: softmax, _EXTREMUM: extremum, _SUM: total}[len(outputs)]
+
+
+@body
+def _backward(chunk, chunks, rowptr, target, place, x, features, constants, floor, eps, rule, dx, totals):
+    """As ``backward``, with ``totals`` [chunks, blocks, SUMS, LANES] and ``rule`` as ``backward_step`` takes it."""
+    x, features, constants, rule, dx = bare(x), bare(features), bare(constants), bare(rule), bare(dx)
+    target, place = bare(target), bare(place)
+    channels, edges, blocks = x.shape[1], target.shape[0], constants.shape[0]
+    of_targets = rule[0].reshape(rule[0].shape[0], rule[0].shape[1] * rule[0].shape[2] * LANES)
+    ahead = lookahead(x, edges)
+    near = block_rows(x, _SEGMENT, AT_ONCE)
+    near[:] = 0
+    sums = block_rows(x, blocks * SUMS, LANES)
+    sums[:] = 0
+    acc = block_rows(x, blocks, LANES)
+    pending = 0
+    for u in range(chunk_begin(rowptr, chunk, chunks), chunk_begin(rowptr, chunk + 1, chunks)):
+        begin, end = rowptr[u], rowptr[u + 1]
+        acc[:] = 0
+        for start in range(begin, end, _SEGMENT):
+            count = min(_SEGMENT, end - start)
+            if pending + count > FLUSH:
+                flush(sums, totals[chunk])
+                pending = 0
+            pending += count
+            if ahead < edges:
+                for k in range(min(start + _SEGMENT, edges), min(start + 2 * _SEGMENT, edges)):
+                    prefetch_row(of_targets, target[k])
+                    prefetch_row(features, place[k])
+            _take(features, place, start, count, near)
+            for b in range(blocks):
+                j = _first_channel(b, channels)
+                backward_step(x, near, constants, b, j, floor, eps, target, start, count, np.intp(u), rule, sums, acc)
+        for b in range(blocks):
+            j = _first_channel(b, channels)
+            for lane in range(LANES):
+                dx[u, j + lane] = acc[b, lane]
+                sums[b * SUMS + AT_ONCE, lane] += acc[b, lane]
+    flush(sums, totals[chunk])
+
+
+@kernel(_backward)
+def backward(chunks, rowptr, target, place, x, features, constants, floor, eps, rule, dx, totals):
+    for chunk in prange(chunks):
+        _backward(np.intp(chunk), chunks, rowptr, target, place, x, features, constants, floor, eps, rule, dx, totals)
