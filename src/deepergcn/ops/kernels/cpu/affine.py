@@ -6,7 +6,7 @@ are told apart by the number of their outputs, and of the rows that backward rea
 """
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numba.extending import overload
 
 from deepergcn.ops.kernels.cpu.affine_steps import (
@@ -22,6 +22,7 @@ from deepergcn.ops.kernels.cpu.affine_steps import (
 from deepergcn.ops.kernels.cpu.intrinsics import AT_ONCE, bare, block_rows, prefetch_row
 from deepergcn.ops.kernels.cpu.jit import OPTIONS, body, kernel
 from deepergcn.ops.kernels.cpu.lanes import LANES
+from deepergcn.ops.kernels.cpu.record import write_call
 from deepergcn.ops.kernels.cpu.rows import FLUSH, chunk_begin, flush, lookahead
 
 _SEGMENT = 64  # edges whose features and messages are kept near; at most FLUSH
@@ -50,6 +51,9 @@ def _first_channel(block, channels):
 @body
 def _forward(chunk, chunks, rowptr, source, place, x, features, constants, floor, eps, outputs):
     """The outputs of ``softmax``, ``extremum`` or ``sum_mean``, [targets, channels] each."""
+    if chunk < 0:
+        write_call(chunks)
+        return
     x, features, constants, outputs = bare(x), bare(features), bare(constants), bare(outputs)
     source, place = bare(source), bare(place)
     channels, edges, blocks = x.shape[1], source.shape[0], constants.shape[0]
@@ -74,10 +78,7 @@ def _forward(chunk, chunks, rowptr, source, place, x, features, constants, floor
             finish(outputs, v, begin == end, _first_channel(b, channels), state, b, constants)
 
 
-@kernel(_forward)
-def forward(chunks, rowptr, source, place, x, features, constants, floor, eps, outputs):
-    for chunk in prange(chunks):
-        _forward(np.intp(chunk), chunks, rowptr, source, place, x, features, constants, floor, eps, outputs)
+forward = kernel(_forward)
 
 
 def add(outputs, x, near, constants, block, channel, floor, eps, index, start, count, first, state, kept):
@@ -135,6 +136,9 @@ def _finish(outputs, v, alone, channel, state, block, constants):
 @body
 def _backward(chunk, chunks, rowptr, target, place, x, features, constants, floor, eps, rule, dx, totals):
     """As ``backward``, with ``totals`` [chunks, blocks, SUMS, LANES] and ``rule`` as ``backward_step`` takes it."""
+    if chunk < 0:
+        write_call(chunks)
+        return
     x, features, constants, rule, dx = bare(x), bare(features), bare(constants), bare(rule), bare(dx)
     target, place = bare(target), bare(place)
     channels, edges, blocks = x.shape[1], target.shape[0], constants.shape[0]
@@ -171,7 +175,4 @@ def _backward(chunk, chunks, rowptr, target, place, x, features, constants, floo
     flush(sums, totals[chunk])
 
 
-@kernel(_backward)
-def backward(chunks, rowptr, target, place, x, features, constants, floor, eps, rule, dx, totals):
-    for chunk in prange(chunks):
-        _backward(np.intp(chunk), chunks, rowptr, target, place, x, features, constants, floor, eps, rule, dx, totals)
+backward = kernel(_backward)
