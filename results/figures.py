@@ -27,6 +27,7 @@ from results.recipes import recipe_rows
 from results.scores import depth_chart, score_rows
 from results.speed import all_tables, front_table, growth_table, prediction_table, tables_table
 from results.state import state_table
+from results.thousand_layers import curves, thousand_layers
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -48,6 +49,7 @@ _FIGURES: dict[str, Callable[[], str]] = {
     "state": state_table,
     "predictions": prediction_table,
     "large tables": tables_table,
+    "thousand_layers": thousand_layers,
 }
 _FIGURE = re.compile(r"(<!-- figure: (?P<name>[\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _PLACE = re.compile(r"(<!-- results: (?P<study>[\w-]+)(?P<pictures> with pictures)? -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -55,7 +57,8 @@ _PLACE = re.compile(r"(<!-- results: (?P<study>[\w-]+)(?P<pictures> with picture
 
 def build() -> dict[Path, str]:
     """Every file that is made from the results, with its text."""
-    files: dict[Path, str] = {DEPTH: draw(depth_chart(), alone=True) + "\n"}
+    charts = {DEPTH: depth_chart(), **curves()}
+    files: dict[Path, str] = {path: draw(chart, alone=True) + "\n" for path, chart in charts.items()}
     for readme in READMES:
         text = readme.read_text(encoding="utf-8")
         text = _FIGURE.sub(lambda place: "\n".join([place[1], _FIGURES[place["name"]](), place[3]]), text)
