@@ -34,6 +34,16 @@ deepergcn.accelerate(theirs)
 torch.testing.assert_close(theirs(x, edges), expected)
 """
 
+NAMES_THE_EXTRA = """
+for name in ("load", "train"):
+    try:
+        getattr(deepergcn, name)
+    except ImportError as error:
+        print(error)
+from deepergcn.__main__ import main
+main()
+"""
+
 
 def run(code: str, *arguments: str, hidden: Collection[str] = tuple(TRAIN)) -> "subprocess.CompletedProcess[str]":
     """The code in a process that does not find these modules."""
@@ -43,34 +53,16 @@ def run(code: str, *arguments: str, hidden: Collection[str] = tuple(TRAIN)) -> "
     )
 
 
-def test_modules_operators_and_conversions_need_the_library_alone() -> None:
-    answer = run(USES_THE_LIBRARY)
-    assert answer.returncode == 0, answer.stderr
-
-
-def test_the_program_without_its_extra_is_one_clear_line() -> None:
-    answer = run("from deepergcn.__main__ import main; main()", "train")
-    assert answer.returncode == 2
-    assert answer.stderr.count("\n") == 1
-    assert answer.stderr.startswith("error: the program deepergcn needs joblib, ")
-    assert "pip install 'deepergcn[train]'" in answer.stderr
-
-
-NAMES_THE_EXTRA = """
-import deepergcn
-for name in ("load", "train"):
-    try:
-        getattr(deepergcn, name)
-    except ImportError as error:
-        print(error)
-"""
-
-
-def test_functions_that_need_the_extra_name_it() -> None:
-    answer = run(NAMES_THE_EXTRA)
+def test_modules_operators_and_conversions_need_the_library_alone_and_the_rest_names_the_extra() -> None:
+    """One process for all of it: most of its time is the import of torch and PyTorch Geometric."""
+    answer = run(USES_THE_LIBRARY + NAMES_THE_EXTRA, "train")
+    assert answer.returncode == 2, answer.stderr
     lines = answer.stdout.splitlines()
     assert [line.partition(" needs ")[0] for line in lines] == ["deepergcn.load", "deepergcn.train"], answer.stderr
     assert all(line.endswith("; install the extra: pip install 'deepergcn[train]'") for line in lines)
+    assert answer.stderr.count("\n") == 1
+    assert answer.stderr.startswith("error: the program deepergcn needs joblib, ")
+    assert "pip install 'deepergcn[train]'" in answer.stderr
 
 
 IN_MEMORY = """

@@ -43,8 +43,9 @@ def inputs(nodes: int, edges: int) -> tuple[Tensor, Tensor, Tensor]:
     return torch.randn(nodes, 3, generator=generator), edge_index, torch.rand(edges, 2, generator=generator)
 
 
-@pytest.mark.parametrize("strict", [True, False])
-@pytest.mark.parametrize(("name", "learned"), AGGREGATIONS)
+@pytest.mark.parametrize(
+    ("name", "learned", "strict"), [*((*each, False) for each in AGGREGATIONS), ("softmax", "beta", True)]
+)
 def test_export_with_any_number_of_nodes_and_edges(name: str, learned: str | None, strict: bool) -> None:
     torch.manual_seed(0)
     layer = Layer(name, learned)
