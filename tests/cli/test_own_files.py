@@ -121,7 +121,7 @@ MISTAKES = {
     "no processes": (["embed", "run", "classes.csv", "-o", "o.npz", "--jobs", "0"], ("--jobs is 0",)),
     "two ways to spread": (
         ["predict", "run", "classes.csv", "-o", "o", "--jobs", "2", "--ray", "auto"],
-        ("--jobs: does not go with --ray",),
+        ("--jobs: cannot be combined with --ray",),
     ),
     "shards of a dataset": (
         ["predict", "run", "solubility", "-o", "o", "--shard", "1/2"],

@@ -131,7 +131,7 @@ def test_predict_and_embed_on_the_command_line(folder: Path, program: Program) -
             "unknown.csv: row 1: target 'who' is not the id of a node in links.csv",
         ),
         (("predict", "featured", "self.csv"), "self.csv: row 1: links 'n1' with itself"),
-        (("predict", "featured", "empty.csv"), "empty.csv: there is none; expected two nodes in each row"),
+        (("predict", "featured", "empty.csv"), "empty.csv: has no rows; expected two nodes in each"),
         (("predict", "model.safetensors", "pairs.csv"), "a model file alone knows no graph: name the tables"),
         (
             ("predict", "featured", "pairs.csv", "--nodes", "nodes.csv"),
@@ -175,7 +175,7 @@ def test_a_mistake_is_one_line(arguments: tuple[str, ...], expected: str, folder
         ([("n1", "who")], "pair 1: 'who' is not the id of a node"),
         ([("n1", "n2"), ("n1", "n1")], "pair 2: links 'n1' with itself"),
         (["n1", "n2"], "the pairs to predict are not all two ids"),
-        ([], "the pairs: there is none; expected two nodes in each row"),
+        ([], "the pairs: has no rows; expected two nodes in each"),
     ],
 )
 def test_a_list_of_pairs_is_checked(pairs: list[tuple[str, str]], expected: str, folder: Path) -> None:

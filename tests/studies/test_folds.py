@@ -78,7 +78,7 @@ def test_folds_that_have_not_ended_are_trained_when_resumed(trained: tuple[Path,
     assert (folder / OUT_OF_FOLD).read_bytes() == kept
     with pytest.raises(InputError, match="has 3 folds; it cannot be resumed with --folds 4"):
         train_folds(4, None, out=folder, resume=True)
-    with pytest.raises(InputError, match="go on with --resume"):
+    with pytest.raises(InputError, match="continue with --resume"):
         train_folds(3, "own-molecules", out=folder)
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from deepergcn.data.storage.files import make_folder
 from deepergcn.errors import InputError
-from deepergcn.inference.predictor import Predictor, load_trained
+from deepergcn.inference.predictor import Predictor
+from deepergcn.inference.trained import load_trained
 from deepergcn.runs.data_report import DataReport
 from deepergcn.runs.run import Run, Summary
 

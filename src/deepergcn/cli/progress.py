@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from deepergcn.cli.terminal import say
-from deepergcn.data.progress import ProgressHook
+from deepergcn.data.storage.progress import ProgressHook
 from deepergcn.runs.callbacks import Callback
 from deepergcn.runs.run import Row, Run
 from deepergcn.runs.state import Progress

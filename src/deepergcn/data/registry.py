@@ -11,8 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from deepergcn.data.endings import MOLECULE_NAMES, TABLE_NAMES
 from deepergcn.data.ogb.known import KNOWN, Known
+from deepergcn.data.storage.endings import MOLECULE_NAMES, TABLE_NAMES
 from deepergcn.data.storage.folders import data_root
 from deepergcn.errors import InputError
 from deepergcn.user_cache import expand

@@ -32,7 +32,7 @@ class Attribution:
         output: [items], the output.
         baseline: [items], the output without features, messages and counts, where all numbers about the graph
             have their mean.
-        residual: [items], what contributions miss of ``output - baseline``.
+        residual: [items], the part of ``output - baseline`` that the contributions miss.
     """
 
     nodes: Tensor
@@ -54,7 +54,7 @@ def attribute(network: GraphNetwork, batch: Data, output: Tensor, item: int | No
 
     The scaled descriptors of a graph, where there are some, are multiplied by t too, and contribute as an embedding
     does, so that all contributions to an output add up to f(1) - f(0) (completeness). The integral is taken by the
-    Gauss-Legendre rule, with twice the points until 1 % of the difference is missed at the most, or 256 points are.
+    Gauss-Legendre rule, whose points are doubled until at most 1 % of the difference is missed, or there are 256.
 
     Args:
         network: the network; it is evaluated as in prediction, whatever its mode.
@@ -91,7 +91,7 @@ def attribute(network: GraphNetwork, batch: Data, output: Tensor, item: int | No
 
 
 class _Path:
-    """The straight way from nothing to the whole input."""
+    """The straight path from the baseline to the input."""
 
     def __init__(
         self, network: GraphNetwork, batch: Data, h: Tensor, descriptors: Tensor, output: Tensor, item: int | None

@@ -1,4 +1,4 @@
-"""How far an input lies from what a network was trained on, in the space of its embeddings."""
+"""The distance of an input from the training data, in the space of the network's embeddings."""
 
 from dataclasses import dataclass
 

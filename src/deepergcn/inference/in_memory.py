@@ -1,4 +1,4 @@
-"""What a user holds in memory, as the readers for prediction take it."""
+"""Data in a user's memory, in the form that the readers for prediction take."""
 
 from pathlib import Path
 from typing import Any

@@ -11,13 +11,11 @@ from torch import Tensor
 
 from deepergcn.categories import ATOM_SIZES
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.endings import MOLECULE_NAMES, SDF_NAMES, SMI_NAMES
 from deepergcn.data.graphs.read import LABELS, read_graphs_to_predict
 from deepergcn.data.molecules.fragments import Fragments
 from deepergcn.data.molecules.read import read_molecules_to_predict
 from deepergcn.data.molecules.rows import MoleculeRows, check_molecule_file, open_rows
 from deepergcn.data.molecules.skipped import Skipped
-from deepergcn.data.progress import ProgressHook
 from deepergcn.data.provenance import (
     AnyProvenance,
     GraphProvenance,
@@ -26,6 +24,8 @@ from deepergcn.data.provenance import (
     TypedTableProvenance,
 )
 from deepergcn.data.registry import SOURCES
+from deepergcn.data.storage.endings import MOLECULE_NAMES, SDF_NAMES, SMI_NAMES
+from deepergcn.data.storage.progress import ProgressHook
 from deepergcn.data.tables.columns import Columns, read_columns
 from deepergcn.data.tables.features import Unseen
 from deepergcn.data.tables.files import table_files

@@ -70,9 +70,7 @@ def predict_pairs(
     else:
         pairs = _numbers(data, ids)
     if not pairs.shape[1]:
-        raise InputError(
-            f"{'the pairs' if table is None else table.path}: there is none; expected two nodes in each row"
-        )
+        raise InputError(f"{'the pairs' if table is None else table.path}: has no rows; expected two nodes in each")
     items = torch.arange(pairs.shape[1])
     dataset = graph.replace(
         pairs=torch.from_numpy(pairs),

@@ -1,7 +1,6 @@
 """A trained network that reads files as in training: evaluate, predict and embed."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,36 +9,24 @@ from torch import Tensor
 
 from deepergcn.data.batching.batch import GraphBatch
 from deepergcn.data.dataset import PARTS, Dataset
-from deepergcn.data.graphs.read import graphs_digest
-from deepergcn.data.progress import ProgressHook
-from deepergcn.data.provenance import GraphProvenance, LinkProvenance, TableProvenance, label_schema
-from deepergcn.data.registry import SOURCES
-from deepergcn.data.storage.digest import file_digest
-from deepergcn.data.storage.source_files import check_file
+from deepergcn.data.provenance import label_schema
+from deepergcn.data.storage.progress import ProgressHook
 from deepergcn.data.tables.features import Unseen
-from deepergcn.data.tables.files import table_files, tables_digest
-from deepergcn.data.tables.labels import labelled as labelled_items
-from deepergcn.data.tables.labels import read_labels
 from deepergcn.data.task import Metric
 from deepergcn.errors import InputError
+from deepergcn.inference.evaluate import evaluate_parts, evaluate_rows
 from deepergcn.inference.inputs import Edges, Input, Rows, read_rows_to_predict
 from deepergcn.inference.links import embed_nodes, predict_pairs
 from deepergcn.inference.predictions import Embeddings, Predictions, at_rows, probabilities
+from deepergcn.inference.trained import load_trained
+from deepergcn.inference.trained_data import Files, is_trained_on, trained_data
 from deepergcn.nn.networks.hetero import HeteroDeeperGCN
-from deepergcn.recipes.schema import Recipe, TypedTables
-from deepergcn.runs.dataset import load_data
-from deepergcn.runs.environment import environment, warn_of_changes
 from deepergcn.runs.folders import member_folders
-from deepergcn.runs.model.model_file import TrainedModel, load_model
-from deepergcn.runs.model.network import AnyNetwork, Rescale
+from deepergcn.runs.model.model_file import TrainedModel
+from deepergcn.runs.model.network import AnyNetwork
 from deepergcn.runs.model.outputs import output_names, two_classes
-from deepergcn.runs.own_files import holds_data
-from deepergcn.runs.run import MetricScore, Run
+from deepergcn.runs.run import MetricScore
 from deepergcn.training.scoring.evaluation import Evaluation
-from deepergcn.training.scoring.scores import all_scores
-
-Files = str | Path | Mapping[str, str | Path] | None
-"""A file or folder, tables of nodes by type, or what the run says."""
 
 _BATCH_SIZE = 256  # graphs at a time, at least: what is seen together changes nothing but the speed
 
@@ -61,28 +48,6 @@ def load(run: str | Path) -> "Predictor":
         begun = [folder for folder in members.values() if (folder / "model.safetensors").is_file()]
         return Ensemble(path, [load(folder) for folder in begun])
     return Predictor(*load_trained(path))
-
-
-def load_trained(run: Path) -> tuple[TrainedModel, bool]:
-    """What a :class:`Predictor` is made of, from a run directory, a folder with ``model.safetensors``, or that file."""
-    path, opened = run, None
-    if path.is_dir():
-        alone = (path / "model.safetensors").is_file() and not (path / "run.json").exists()
-        if not alone:
-            opened = Run.open(path)
-        path = path / "model.safetensors"
-        if not path.is_file():
-            raise InputError(f"{path}: is not there yet; expected a run that has finished its first epoch")
-    elif not path.exists():
-        raise InputError(f"{path}: there is no such run directory or model file")
-    trained = load_model(path)
-    warn_of_changes(str(run), trained.info.environment, trained.info.versions, environment(), training=False)
-    if opened is None:
-        return trained, False
-    if holds_data(opened.recipe, run) and opened.info.digest == trained.info.digest:  # it may have been moved
-        moved = trained.recipe.model_copy(update={"data": opened.recipe.data})
-        return replace(trained, recipe=moved), True
-    return trained, trained.recipe.data == opened.recipe.data
 
 
 class Predictor:
@@ -130,7 +95,7 @@ class Predictor:
             edges: The table of edges, where ``data`` is a table of nodes; by type, where it is.
             smiles_column: The column of SMILES; that of training if None.
             id_column: The column of names for the molecules; their SMILES (titles in an SDF) if None.
-            delimiter: What stands between the cells of a text; as in training if None.
+            delimiter: The separator of the cells of a text file; as in training if None.
             unseen: Whether a category that training has not seen is an error, or none of its categories.
             skipped_file: The CSV file to list the rows in that cannot be read.
             progress: Called with the number of molecules read and their total number.
@@ -250,12 +215,7 @@ class Predictor:
         for part in parts:
             if part not in PARTS:
                 raise InputError(f"split is {part!r}; expected one of {', '.join(PARTS)}")
-        dataset = self.dataset(data, edges, nodes, node_features)
-        evaluation = Evaluation(dataset, self.recipe, self.info.seed, parts)
-        outputs = evaluation.outputs(self.network)
-        seen = torch.cat([evaluation.items(part) for part in parts]) if parts else torch.empty(0, dtype=torch.int64)
-        outputs[seen] = self.blended(dataset, outputs[seen], seen)
-        return {part: self._scores(metrics, outputs, dataset.y, evaluation.items(part)) for part in parts}
+        return evaluate_parts(self, self.dataset(data, edges, nodes, node_features), parts, metrics)
 
     def evaluate_file(
         self,
@@ -281,35 +241,13 @@ class Predictor:
         if schema is None:
             raise InputError(f"{data}: the network was not trained on a user's own file, whose columns say the labels")
         rows = self._rows(data, edges, None, None, None, unseen, None, progress, node_features)
-        if rows.table is None:
-            raise InputError("the data to evaluate is no table; expected one that has a column of labels too")
-        y = read_labels(rows.table.take(rows.positions.numpy()), schema)
-        labelled = torch.from_numpy(labelled_items(y))
-        if not len(labelled):
-            raise InputError(f"{rows.table.path}: no row has a label in {', '.join(map(repr, schema.columns))}")
-        return len(labelled), self._scores(metrics, self.outputs(rows.dataset), y, labelled)
+        return evaluate_rows(self, rows, schema, metrics)
 
     def is_trained_on(
         self, data: str | Path, edges: str | Path | None = None, node_features: str | Path | None = None
     ) -> bool:
         """Whether this is the file, or these are the tables, that the network was trained on."""
-        if isinstance(self.info.provenance, LinkProvenance):
-            return True  # there is nothing else to evaluate, and other files are refused when they are read
-        if isinstance(self.info.provenance, TableProvenance):
-            sparse = node_features or (self.recipe.data.options.get("sparse") if self.own_run else None)
-            files = table_files(data, edges)
-            return tables_digest(*files, None if sparse is None else Path(sparse)) == self.info.digest
-        if isinstance(self.info.provenance, GraphProvenance):
-            return graphs_digest(Path(data)) == self.info.digest
-        check_file(Path(data))
-        return file_digest(Path(data)) == self.info.digest
-
-    def _scores(self, metrics: Sequence[Metric], outputs: Tensor, y: Tensor, items: Tensor) -> dict[str, MetricScore]:
-        chosen = metrics or self.recipe.evaluation.metrics or (self.task.metric,)
-        scale = None
-        if self.recipe.evaluation.scaled:
-            scale = next(m.deviation for m in self.network.modules() if isinstance(m, Rescale))
-        return all_scores(self.task, chosen, output_names(self.info), outputs[items], y[items], scale)
+        return is_trained_on(self, data, edges, node_features)
 
     def dataset(
         self,
@@ -319,49 +257,7 @@ class Predictor:
         node_features: str | Path | None = None,
     ) -> Dataset:
         """The dataset that the network was trained on; the arguments are those of :meth:`evaluate_all`."""
-        recipe = self._recipe_of(data, edges, nodes)
-        if "sparse" in recipe.data.options:
-            if node_features is None and not self.own_run:
-                raise InputError("--node-features: expected the file of sparse features that belongs to the nodes")
-            options = recipe.data.options | {"sparse": str(node_features or recipe.data.options["sparse"])}
-            recipe = recipe.model_copy(update={"data": recipe.data.model_copy(update={"options": options})})
-        dataset = load_data(recipe)
-        if self.info.digest and dataset.digest != self.info.digest:  # a converted model does not know its data
-            raise InputError(
-                f"{dataset.name}: is not the data that the network was trained on: its files have changed since"
-            )
-        return dataset
-
-    def _recipe_of(self, data: Files, edges: Edges, nodes: str | Path | None = None) -> Recipe:
-        """The recipe with the data that its user has named."""
-        section = self.recipe.data
-        if section.tables is not None or isinstance(data, Mapping) or isinstance(edges, Mapping):
-            return self._recipe_of_types(data, edges)
-        if data is not None:
-            tables = {"nodes": nodes, "edges": edges}
-            named = {"source": str(data)} | {name: file and str(file) for name, file in tables.items()}
-            return self.recipe.model_copy(update={"data": section.model_copy(update=named)})
-        if not self.own_run and (section.source not in SOURCES or section.edges is not None):
-            raise InputError(
-                f"{section.source}: is not read for a model file alone, which may come from anyone; expected its run "
-                "directory, or the data by name, as deepergcn evaluate --data takes it"
-            )
-        return self.recipe
-
-    def _recipe_of_types(self, data: object, edges: object) -> Recipe:
-        section = self.recipe.data
-        if section.tables is None:
-            raise InputError("tables by type cannot be evaluated: the network was not trained on typed tables")
-        if data is None and edges is None and self.own_run:
-            return self.recipe
-        if not isinstance(data, Mapping) or not isinstance(edges, Mapping):
-            raise InputError("the network was trained on typed tables; expected its tables by type (--nodes, --edges)")
-        tables = TypedTables(
-            nodes={name: str(path) for name, path in data.items()},
-            edges={key if isinstance(key, str) else ",".join(key): str(path) for key, path in edges.items()},
-        )
-        changes = {"tables": tables, "source": next(iter(tables.nodes.values()), section.source)}
-        return self.recipe.model_copy(update={"data": section.model_copy(update=changes)})
+        return trained_data(self, data, edges, nodes, node_features)
 
     def _rows(
         self,

@@ -1,21 +1,17 @@
 """Several runs of one recipe that differ in their seed alone, and the mean of their scores."""
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from statistics import mean, stdev
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
 from deepergcn.runs.folders import resumed_folder, run_folder, seed_folder, seed_folders
 from deepergcn.runs.run import Run, read_json
+from deepergcn.studies.members import MembersSummary, check_folder, recorded, scores_of, write_summary
 from deepergcn.studies.ray_pool import RayTask, run_on_ray
-from deepergcn.training.distributed import is_first_process
-from deepergcn.training.signals import Interrupted
 from deepergcn.training.train import train
 
 SEEDS = "seeds.json"
@@ -29,20 +25,10 @@ class Seeds(BaseModel):
     seeds: tuple[int, ...]
 
 
-class RunsSummary(BaseModel):
-    """Mean and standard deviation of the scores of several runs, each at its best epoch by validation."""
+class RunsSummary(MembersSummary):
+    """The scores of several seeds."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    recipe: str
-    metric: str
     seeds: tuple[int, ...]
-    valid_scores: tuple[float | None, ...]
-    test_scores: tuple[float | None, ...]
-    valid_mean: float | None
-    valid_deviation: float | None
-    test_mean: float | None
-    test_deviation: float | None
 
 
 def train_runs(
@@ -79,33 +65,21 @@ def train_runs(
         raise InputError("--runs: expected the number of seeds to train")
     folder = resumed_folder(recipe, out) if resume else run_folder(recipe, settings, out)
     there = seed_folders(folder)
-    if (folder / "run.json").exists():
-        raise InputError(f"{folder}: holds a single run; expected another --out for several seeds")
-    if there and not resume:
-        raise InputError(f"{folder}: holds the runs of several seeds; continue with --resume, or name another --out")
+    check_folder(folder, there, resume, "seeds")
     seeds = tuple(range(seed or 0, (seed or 0) + runs)) if runs is not None else _recorded(folder, there)
-    if is_first_process():
-        write_text(folder / SEEDS, Seeds(seeds=seeds).model_dump_json() + "\n")
     first = next(iter(there.values()), None)
     asked: dict[str, Any] = {"recipe": recipe, "data": data, "settings": settings}
     # A seed that has not begun is trained by the recipe of the others.
     others = asked if first is None else {"recipe": first.resolve() / "recipe.yaml"}
     work = {number: {**(asked if number in there else others), **options, "seed": number} for number in seeds}
-    try:
+    with recorded(folder / SEEDS, Seeds(seeds=seeds), seed_folders):
         if ray is not None:
             done = _train_on_ray(folder, work, ray, threads, watcher)
         else:
             done = [train(**work[number], out=seed_folder(folder, number), resume=number in there) for number in seeds]
-    except Interrupted as stopped:
-        raise Interrupted(stopped.number, folder, stopped.epoch, stopped.step) from None
-    finally:
-        if is_first_process() and not seed_folders(folder):  # nothing came of it
-            (folder / SEEDS).unlink(missing_ok=True)
-            with suppress(OSError):
-                folder.rmdir()
-    summary = summarize(done)
-    if is_first_process():
-        write_text(folder / "summary.json", summary.model_dump_json(indent=1) + "\n")
+    ended = tuple(run.info.seed for run in done if run.summary() is not None)
+    summary = RunsSummary(**scores_of(done), seeds=ended)
+    write_summary(folder, summary)
     return folder, summary
 
 
@@ -139,38 +113,7 @@ def _train_seed(options: dict[str, Any], folder: Path) -> None:
     train(**options, out=folder, resume=(folder / "run.json").exists())
 
 
-def summarize(runs: Sequence[Run]) -> RunsSummary:
-    """The scores of runs that have ended."""
-    found = [run.summary() for run in runs]
-    ended = [summary for summary in found if summary is not None]
-    valid = tuple(summary.valid_score for summary in ended)
-    test = tuple(summary.test_score for summary in ended)
-    return RunsSummary(
-        recipe=runs[0].recipe.name,
-        metric=runs[0].info.inputs.task.metric,
-        seeds=tuple(summary.seed for summary in ended),
-        valid_scores=valid,
-        test_scores=test,
-        valid_mean=mean_score(valid),
-        valid_deviation=score_deviation(valid),
-        test_mean=mean_score(test),
-        test_deviation=score_deviation(test),
-    )
-
-
 def _recorded(folder: Path, there: dict[int, Path]) -> tuple[int, ...]:
     """The seeds that the folder was started with; those that have begun where there is no record of it."""
     file = folder / SEEDS
     return read_json(file, Seeds).seeds if file.exists() else tuple(there)
-
-
-def mean_score(scores: Sequence[float | None]) -> float | None:
-    """The mean of the scores that are there."""
-    known = [score for score in scores if score is not None]
-    return mean(known) if known else None
-
-
-def score_deviation(scores: Sequence[float | None]) -> float | None:
-    """The standard deviation of the sample, as the paper's tables have it."""
-    known = [score for score in scores if score is not None]
-    return stdev(known) if len(known) > 1 else None

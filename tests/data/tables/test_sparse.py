@@ -130,7 +130,7 @@ def test_the_features_of_training(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--node-features: expected the file of sparse features that belongs to"):
         read_tables_to_predict(nodes, edges, provenance=dataset.provenance)
     write_lines(path, "id,feature,value", "n1,w1,7", "n2,new,1")
-    with pytest.raises(InputError, match=r"row 2: feature 'new' is none that training has seen \(--unseen other"):
+    with pytest.raises(InputError, match=r"row 2: feature 'new' was not seen in training \(--unseen other"):
         read_tables_to_predict(nodes, edges, provenance=dataset.provenance, sparse=path)
     found = read_tables_to_predict(nodes, edges, provenance=dataset.provenance, sparse=path, unseen="other").x
     assert found is not None

@@ -151,7 +151,7 @@ def test_another_input_model_or_job_is_refused(run: Path, data: Path, tmp_path: 
         write_parts(run, model, data, tmp_path / "full", job())
     for options, message in (
         ({"jobs": 0}, "--jobs is 0; expected at least 1"),
-        ({"jobs": 2, "ray": "auto"}, "--jobs: does not go with --ray"),
+        ({"jobs": 2, "ray": "auto"}, "--jobs: cannot be combined with --ray"),
     ):
         with pytest.raises(InputError, match=message):
             write_parts(run, model, data, tmp_path / "new", job(), **options)

@@ -17,7 +17,7 @@ from deepergcn.data.molecules.featurize import MoleculeGraphs, featurize
 from deepergcn.data.molecules.fragments import Fragments, largest_fragment
 from deepergcn.data.molecules.scaffold import murcko_scaffold
 from deepergcn.data.molecules.skipped import Skipped
-from deepergcn.data.progress import ProgressHook
+from deepergcn.data.storage.progress import ProgressHook
 from deepergcn.errors import InputError, quote
 
 Form = Literal["smiles", "molblock"]

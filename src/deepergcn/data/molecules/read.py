@@ -22,12 +22,12 @@ from deepergcn.data.molecules.parse import ParsedMolecules
 from deepergcn.data.molecules.repeated import count_molecules
 from deepergcn.data.molecules.rows import MoleculeRows, check_molecule_file, open_rows, parse_rows
 from deepergcn.data.molecules.skipped import write_skipped
-from deepergcn.data.progress import ProgressHook
 from deepergcn.data.provenance import MoleculeProvenance
 from deepergcn.data.split import FRACTIONS, check_split, scaffold_split
 from deepergcn.data.storage.cache import cache_file, cached
 from deepergcn.data.storage.digest import file_digest, text_digest
 from deepergcn.data.storage.folders import data_root
+from deepergcn.data.storage.progress import ProgressHook
 from deepergcn.data.tables.columns import errors_in
 from deepergcn.data.tables.labels import infer_labels, missing_labels, read_labels
 from deepergcn.data.tables.parts import check_choice, named_parts, split_by_names, split_labelled, valid_share

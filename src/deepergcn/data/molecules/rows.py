@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from deepergcn.data.endings import MOLECULE_NAMES, SDF_NAMES, SMI_NAMES, check_name
 from deepergcn.data.molecules.fragments import Fragments
 from deepergcn.data.molecules.parse import Form, ParsedMolecules, molecule_title, parse_molecules
 from deepergcn.data.molecules.sdf import TITLE, read_sdf
 from deepergcn.data.molecules.skipped import Skipped
 from deepergcn.data.molecules.smi import read_smi
-from deepergcn.data.progress import ProgressHook
+from deepergcn.data.storage.endings import MOLECULE_NAMES, SDF_NAMES, SMI_NAMES, check_name
+from deepergcn.data.storage.progress import ProgressHook
 from deepergcn.data.storage.source_files import check_file
 from deepergcn.data.tables.columns import Columns, errors_in, read_columns
 from deepergcn.data.tables.labels import LabelSchema

@@ -6,10 +6,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from deepergcn.data.endings import SDF_NAMES, SMI_NAMES
 from deepergcn.data.molecules.rows import MoleculeRows, check_molecule_file, record_rows, table_rows
 from deepergcn.data.molecules.sdf import read_sdf_blocks
 from deepergcn.data.molecules.smi import read_smi_blocks
+from deepergcn.data.storage.endings import SDF_NAMES, SMI_NAMES
 from deepergcn.data.tables.columns import Columns, read_column_blocks
 from deepergcn.errors import InputError
 
@@ -24,7 +24,7 @@ def stream_rows(
         rows: The number of rows of a part.
         smiles_column: The column of SMILES; the one called "smiles" if None.
         id_column: The column of ids.
-        delimiter: What stands between the cells of a text.
+        delimiter: The separator of the cells of a text file.
     """
     if rows < 1:
         raise InputError(f"rows is {rows}; expected at least 1")

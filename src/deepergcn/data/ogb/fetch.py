@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 from deepergcn.data.ogb.known import Known
-from deepergcn.data.progress import ProgressHook
 from deepergcn.data.storage.archive import extract
 from deepergcn.data.storage.digest import file_digests
 from deepergcn.data.storage.download import NoAnswerError, download
 from deepergcn.data.storage.files import write_text
+from deepergcn.data.storage.progress import ProgressHook
 from deepergcn.errors import InputError
 
 _FOLDERS = ("raw", "split", "mapping")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from deepergcn.data.progress import ProgressHook
+from deepergcn.data.storage.progress import ProgressHook
 from deepergcn.errors import InputError
 from deepergcn.version import __version__
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
-from deepergcn.data.endings import CSV_NAMES, EXCEL_NAMES, TABLE_NAMES, check_name
 from deepergcn.data.storage.digest import file_digest
+from deepergcn.data.storage.endings import CSV_NAMES, EXCEL_NAMES, TABLE_NAMES, check_name
 from deepergcn.data.storage.source_files import check_file
 from deepergcn.data.tables.csv_file import read_csv, read_csv_blocks
 from deepergcn.data.tables.excel import read_excel
@@ -49,7 +49,7 @@ class Columns:
     Args:
         path: The file that it was read from, for errors.
         table: The Arrow table.
-        delimiter: What stands between the cells of the file, where it is a text.
+        delimiter: The separator of the cells, if the file is a text.
         in_memory: Whether there is no such file: the path is then a name for errors alone.
     """
 
@@ -191,7 +191,7 @@ def read_columns(path: Path, delimiter: str | None = None) -> Columns:
 
     Args:
         path: The file.
-        delimiter: What stands between the cells of a text; :func:`read_csv` says what it is otherwise.
+        delimiter: The separator of the cells of a text file; :func:`read_csv` says what it is otherwise.
     """
     check_file(path)
     check_name(path, TABLE_NAMES)

@@ -53,7 +53,7 @@ def infer_features(
 ) -> tuple[FeatureColumn, ...]:
     """How the named columns become features.
 
-    A column is of numbers where all its cells are, else a category; ``numeric`` and ``categorical`` say it.
+    A column is numeric if all its cells are numbers, else a category, unless ``numeric`` or ``categorical`` names it.
     With ``standardize``, the mean and the standard deviation of every column of numbers are computed on the
     rows for which it holds.
     """

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from deepergcn.data.endings import TABLE_NAMES
 from deepergcn.data.storage.digest import file_digest, text_digest
+from deepergcn.data.storage.endings import TABLE_NAMES
 from deepergcn.errors import InputError
 
 

@@ -138,8 +138,8 @@ def _infer_kind(table: Columns, columns: Sequence[str]) -> Kind:
     if kind is None:
         found = listed([f"{column!r} is {kind}" for column, kind in zip(columns, kinds, strict=True)])
         raise InputError(
-            f"{table.path}: the labels are of several kinds: {found}; train each kind in a run of its own, or say one "
-            "kind for all (--task)"
+            f"{table.path}: the labels are of several kinds: {found}; train each kind in a run of its own, or choose "
+            "one kind for all (--task)"
         )
     return kind
 

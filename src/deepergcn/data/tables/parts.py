@@ -26,7 +26,7 @@ def valid_share(fractions: Sequence[float]) -> float:
 
 
 def named_parts(table: Columns, columns: str | Sequence[str]) -> list[str | None]:
-    """The part of every row: by one column that says train, valid or test, or by several that are masks."""
+    """The part of every row: by one column of train, valid or test, or by several that are masks."""
     names = (columns,) if isinstance(columns, str) else tuple(columns)
     if not names:
         raise InputError(f"{table.path}: the split names no column; expected the name of one, or of several masks")
@@ -44,7 +44,7 @@ def named_parts(table: Columns, columns: str | Sequence[str]) -> list[str | None
 def split_by_names(
     table: Columns, names: Sequence[str | None], y: Tensor, fractions: Sequence[float], seed: int
 ) -> dict[str, Tensor]:
-    """The split by the part of every item; without any in valid, a fraction of train, in each class, becomes it."""
+    """The split by the part of every item; if valid is empty, a fraction of train, of each class, becomes valid."""
     with errors_in(table.path):
         return column_split(names, classes=strata(y), fraction=fractions[1], seed=seed)
 

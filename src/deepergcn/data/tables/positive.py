@@ -21,7 +21,7 @@ _NOT = ("not ", "non-", "non ", "non", "in", "un", "im", "no ")
 
 
 def positive_last(names: Sequence[str], positive: str | None = None) -> tuple[str, str]:
-    """The two names, the positive one second: the one that is said, that means yes, or else that comes last."""
+    """The two names, the positive one second: the one that is given, else that means yes, else that comes last."""
     first, second = names
     if positive is not None:
         if positive.strip() not in names:

@@ -73,7 +73,7 @@ def read_tables(
         source_column: The column of ``edges`` with the name of the node that each edge leaves.
         target_column: The column of ``edges`` with the name of the node that each edge enters.
         directed: Whether an edge goes from source to target only.
-        features: The columns of node features; all that have no other part when not given. Numbers stay as
+        features: The columns of node features; all that have no other role if not given. Numbers stay as
             they are, and a category becomes a 0/1 feature for each of its values.
         edge_features: The columns of edge features; likewise.
         numeric: Features of either table that must be numbers.
@@ -85,13 +85,13 @@ def read_tables(
         projection: The channels that sparse features are projected to at random, or 0 for none; 512 where they would
             take more than 2 GB.
         same_nodes: Whether only these nodes, in this order, can be predicted, since each has a learned embedding.
-        delimiter: What stands between the cells of a text; see :func:`deepergcn.data.tables.csv_file.read_csv`.
-        kind: The kind of the task; :func:`deepergcn.data.tables.labels.infer_labels` says what it is otherwise.
+        delimiter: The separator of the cells of a text file; see :func:`deepergcn.data.tables.csv_file.read_csv`.
+        kind: The kind of the task; inferred by :func:`deepergcn.data.tables.labels.infer_labels` if not given.
         positive: The positive class of two; see the same.
         missing: Values that stand for a missing label.
         metric: The metric; the first of its kind when not given.
         split: ``"random"`` (of the nodes with a label) or ``"stratified"`` (the same within each class).
-        split_column: The column of ``nodes`` that says train, valid or test, instead of ``split``; or masks, such as
+        split_column: The column of ``nodes`` with train, valid or test, instead of ``split``; or masks, such as
             ``train_mask``.
         fractions: The sizes of train, valid and test.
         seed: The seed of the random split.

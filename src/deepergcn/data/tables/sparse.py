@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 import torch
 from torch import Tensor
 
-from deepergcn.data.endings import TABLE_NAMES
 from deepergcn.data.kernels.sparse import add_entries, add_products
+from deepergcn.data.storage.endings import TABLE_NAMES
 from deepergcn.data.storage.memory import check_memory
 from deepergcn.data.storage.source_files import check_file
 from deepergcn.data.tables.columns import Columns, read_columns
@@ -48,7 +48,7 @@ class SparseFeatures:
 
 
 class HowTables(Protocol):
-    """What of the provenance of tables says how sparse features were read."""
+    """The part of the provenance of tables about how sparse features were read."""
 
     @property
     def id_column(self) -> str: ...
@@ -70,7 +70,7 @@ class Entries:
 
 
 def infer_sparse(entries: Entries, nodes: int, projection: int | None) -> SparseFeatures:
-    """How the entries become features: as they are where these fit 2 GB, else projected; ``projection`` says it."""
+    """How the entries become features: as they are up to 2 GB, else projected, unless ``projection`` is given."""
     if projection is not None and projection < 0:
         raise InputError(f"projection is {projection}; expected a number of channels, or 0 for none")
     chosen = (PROJECTION if 4 * nodes * entries.width > _DENSE else 0) if projection is None else projection
@@ -112,7 +112,7 @@ def read_entries(
         ids: The ids of the nodes, an Arrow array.
         id_column: The column of a table with the ids.
         node_file: The table of nodes, for errors.
-        delimiter: What stands between the cells of a text.
+        delimiter: The separator of the cells of a text file.
         known: The features of training, where there are any: others are an error, or left out.
         unseen: Whether a feature that training has not seen is an error.
     """
@@ -165,7 +165,7 @@ def _matrix(path: Path, nodes: int, node_file: Path) -> Entries:
     where = np.repeat(np.arange(rows), np.diff(pointers))
     if not np.isfinite(numbers).all():
         row = int(where[~np.isfinite(numbers)][0])
-        raise InputError(f"{path}: row {row + 1} has a value that is no finite number within float32")
+        raise InputError(f"{path}: row {row + 1} has a value that is not a finite float32 number")
     return Entries(where, columns, numbers, width)
 
 
@@ -192,7 +192,7 @@ def _table(
     if (columns < 0).any() and unseen == "error":
         row = int((columns < 0).argmax())
         raise InputError(
-            f"{path}: row {row + 1}: feature {quote(names[row].as_py())} is none that training has seen "
+            f"{path}: row {row + 1}: feature {quote(names[row].as_py())} was not seen in training "
             "(--unseen other leaves it out)"
         )
     kept = columns >= 0

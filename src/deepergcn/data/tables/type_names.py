@@ -21,7 +21,7 @@ def edge_key(edge_type: EdgeType) -> str:
 
 
 def check_types(nodes: NodeTables, edges: EdgeTables) -> tuple[dict[str, Table], dict[EdgeType, Table]]:
-    """The tables by type, once every name is sound and every type of nodes has edges."""
+    """The tables by type, after a check that every name is valid and every type of nodes has edges."""
     if not isinstance(nodes, Mapping) or not isinstance(edges, Mapping):
         raise InputError("nodes, edges: expected tables by type, such as {'user': 'users.csv'}")
     for name in nodes:
@@ -88,7 +88,7 @@ def named_columns(
 
 
 def columns_of(table: Columns, taken: set[str]) -> tuple[str, ...]:
-    """The columns of a table that have no other part."""
+    """The columns of a table that have no other role."""
     return tuple(name for name in table.names if name not in taken)
 
 

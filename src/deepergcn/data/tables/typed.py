@@ -71,20 +71,20 @@ def read_typed_tables(
         target_column: The column of every table of edges with the name of the node that each edge enters.
         directed: Whether messages go from source to target only. Otherwise edges between nodes of one type count in
             both directions, and those between two types have a reverse type, whose relation begins with ``rev_``.
-        features: The columns of features by type of nodes or edges; all that have no other part where not given.
+        features: The columns of features by type of nodes or edges; all that have no other role if not given.
         numeric: Features that must be numbers, as ``"type.column"``.
         categorical: Features that are categories although they are numbers or have many values, likewise.
         standardize: Whether features of numbers are standardized, by the mean and the standard deviation of the train
             nodes (of all nodes of a type that is not predicted, and of all edges), which also fill gaps.
-        kind: The kind of the task; :func:`deepergcn.data.tables.labels.infer_labels` says what it is otherwise.
+        kind: The kind of the task; inferred by :func:`deepergcn.data.tables.labels.infer_labels` if not given.
         metric: The metric; the first of its kind when not given.
         positive: The positive one of two classes, or one for every label.
         missing: Values that stand for a missing label.
-        split: How the nodes with a label are split where no column says it.
-        split_column: The column of the table with the label that says train, valid or test, or columns that are masks.
+        split: How the nodes with a label are split if no column gives the split.
+        split_column: The column with train, valid or test in the table with the label, or columns that are masks.
         fractions: The sizes of train, valid and test.
         seed: The seed of the split.
-        delimiter: What stands between the cells of a text; found in each where not given.
+        delimiter: The separator of the cells of a text file; detected in each if not given.
     """
     check_split(fractions, seed)
     check_choice(split)
@@ -243,7 +243,7 @@ def _check_heard(target: str, edge_types: Sequence[EdgeType], directed: bool) ->
     """Check that messages reach the type that is predicted, and that reverse types have names of their own."""
     if directed and not any(edge_type[2] == target for edge_type in edge_types):
         raise InputError(
-            f"directed: no type of edges enters {target!r}, so its nodes would get no messages; leave it out"
+            f"directed: no type of edges enters {target!r}, so its nodes would receive no messages; leave directed out"
         )
     for source, relation, end in edge_types:
         reverse = (end, f"rev_{relation}", source)
@@ -257,7 +257,7 @@ def _check_heard(target: str, edge_types: Sequence[EdgeType], directed: bool) ->
 def _wanted_features(
     features: Mapping[str, Sequence[str]] | None, nodes: Mapping[str, Columns], edges: Mapping[EdgeType, Columns]
 ) -> dict[str, Sequence[str] | None]:
-    """The columns of features of every type; None for all that have no other part."""
+    """The columns of features of every type; None for all that have no other role."""
     wanted: dict[str, Sequence[str] | None] = dict.fromkeys([*nodes, *map(edge_key, edges)])
     for key, names in (features or {}).items():
         if key not in wanted:

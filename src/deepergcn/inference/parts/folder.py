@@ -54,7 +54,7 @@ class PartRecord(_Record):
         rows: Its rows.
         header: The bytes of the header of its CSV file.
         skipped: The rows that could not be read, by their numbers in the whole input.
-        decisions: What decides for a class, as lines for people.
+        decisions: What decides between classes, as readable lines.
     """
 
     rows: NonNegativeInt
@@ -75,12 +75,12 @@ class PartFolder:
         self.path, self.ending = path, ending
 
     def open(self, manifest: Manifest) -> None:
-        """Begin to write the parts of this manifest, or go on; an error where the folder holds anything else."""
+        """Start to write the parts of this manifest, or continue; an error if the folder holds anything else."""
         if not self._check(manifest):
             write_text(self.path / _STATE / _MANIFEST, manifest.model_dump_json(indent=1))
 
     def _check(self, manifest: Manifest) -> bool:
-        """Whether the folder has been begun; an error where it cannot be gone on with."""
+        """Whether the folder already holds parts; an error if they cannot be continued."""
         file = self.path / _STATE / _MANIFEST
         if not file.is_file():
             if self.path.exists() and not self.path.is_dir():

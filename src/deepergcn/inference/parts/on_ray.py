@@ -1,7 +1,7 @@
 """Parts on the machines of a cluster, by Ray Data.
 
-The input is read on the machine that asks, part by part as the others take them, and what is made of a part is sent
-back to it: no disk needs to be shared. A part whose machine is lost is made again by another.
+The input is read on the calling machine, part by part as the others take them, and the result of a part is sent back
+to it: no disk needs to be shared. A part whose machine is lost is made again by another.
 """
 
 import json

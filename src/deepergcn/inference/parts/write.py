@@ -10,13 +10,13 @@ from typing import Any
 import joblib
 
 from deepergcn.categories import ATOM_SIZES
-from deepergcn.data.endings import MOLECULE_NAMES, SDF_NAMES, SMI_NAMES
 from deepergcn.data.molecules.skipped import Skipped
 from deepergcn.data.molecules.stream import stream_rows
-from deepergcn.data.progress import ProgressHook
 from deepergcn.data.provenance import MoleculeProvenance
 from deepergcn.data.storage.csv_text import header_length
 from deepergcn.data.storage.digest import file_digest, text_digest
+from deepergcn.data.storage.endings import MOLECULE_NAMES, SDF_NAMES, SMI_NAMES
+from deepergcn.data.storage.progress import ProgressHook
 from deepergcn.errors import InputError, quote
 from deepergcn.inference.parts.folder import Manifest, PartFolder, PartJob, PartRecord
 from deepergcn.inference.parts.join import join_parts
@@ -54,7 +54,7 @@ class Shard:
 
 @dataclass(frozen=True)
 class Written:
-    """What there is after a call.
+    """The state of the parts after a call.
 
     Attributes:
         folder: The parts.
@@ -64,7 +64,7 @@ class Written:
         rows: The rows of the parts of the shard.
         skipped: The number of rows that could not be read.
         first_skipped: The first of them.
-        decisions: What decides for a class, as lines for people.
+        decisions: What decides between classes, as readable lines.
     """
 
     folder: PartFolder
@@ -82,7 +82,7 @@ class Written:
 
 
 def takes_parts(model: Predictor, data: object) -> bool:
-    """Whether an input is a file of molecules for a network that was trained on such: its rows are independent."""
+    """Whether an input is a file of molecules for a network that was trained on molecules: its rows are independent."""
     molecules = model.task.level == "graph" and model.info.inputs.nodes == ATOM_SIZES
     return molecules and isinstance(data, str | Path) and str(data).lower().endswith(MOLECULE_NAMES)
 
@@ -116,7 +116,7 @@ def write_parts(
         run: Where the model was loaded from.
         model: The network.
         data: The file of molecules.
-        folder: Where the parts go; called again, for the same model, input and job, it goes on.
+        folder: The folder of the parts; a second call with the same model, input and job continues there.
         job: What is to be made.
         shard: Which parts.
         jobs: The number of processes.
@@ -126,7 +126,7 @@ def write_parts(
     if jobs < 1:
         raise InputError(f"--jobs is {jobs}; expected at least 1")
     if ray is not None and jobs > 1:
-        raise InputError("--jobs: does not go with --ray, which takes the processors of the cluster")
+        raise InputError("--jobs: cannot be combined with --ray, which uses the processors of the cluster")
     data = data.absolute()
     job = as_trained(job, model, data)
     parts = PartFolder(folder.absolute(), job.ending)
@@ -166,8 +166,8 @@ def write_file(
 ) -> Written:
     """As :func:`write_parts`, and then one file of all parts.
 
-    The parts stand in a folder beside it, ``NAME.parts``, until it is there: after a kill the same call goes on with
-    them, and a call for another model, input or job begins anew.
+    Until the file is complete, the parts are kept in a folder beside it, ``NAME.parts``: after a kill the same call
+    continues with them, and a call with another model, input or job starts again.
 
     Args:
         output: The file.
@@ -270,7 +270,7 @@ class _Reader:
 
 
 def _make(maker: PartMaker, parts: Iterator[Part], jobs: int) -> Iterator[Made]:
-    """Make parts in this process, or in as many as are said, and no more of them in memory than two a process."""
+    """Make parts in this process or in several, with at most two parts per process in memory."""
     if jobs == 1:
         yield from map(maker, parts)
         return

@@ -9,9 +9,9 @@ from deepergcn.data.molecules.descriptors import KINDS, check_names, described
 from deepergcn.data.molecules.fragments import Fragments
 from deepergcn.data.molecules.read import MoleculeSplit, read_molecules
 from deepergcn.data.molecules.rows import MoleculeRows, check_molecule_file, open_rows
-from deepergcn.data.progress import ProgressHook
 from deepergcn.data.provenance import MoleculeProvenance
 from deepergcn.data.registry import NOT_DESCRIBED, checked_options
+from deepergcn.data.storage.progress import ProgressHook
 from deepergcn.data.tables.labels import infer_labels
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import DataSection
@@ -46,9 +46,9 @@ def own_molecules(
 ) -> OwnData:
     """The settings that turn the recipe ``own-molecules`` into one for this file, the dataset in it, and a report.
 
-    What is not said follows from the file: the kind of the task and the positive class from the labels, the split from
-    a column "split" or masks (else it is random, within classes where there are), the metric from the kind. A rare
-    class has a higher weight; the length of training and its early stopping follow from the number of molecules.
+    What is not given is inferred from the file: the kind of the task and the positive class from the labels, the split
+    from a column "split" or masks (else it is random, stratified where there are classes), the metric from the kind. A
+    rare class has a higher weight; the length of training and its early stopping follow from the number of molecules.
 
     Args:
         molecules: A file of molecules, or its rows where it has been opened; see
@@ -57,12 +57,12 @@ def own_molecules(
         smiles_column: The column of SMILES.
         id_column: The column of names for the molecules.
         fragments: ``"largest"`` keeps the largest fragment of each molecule alone.
-        descriptors: Numbers about every molecule beside its graph, as for :func:`deepergcn.data.read_molecules`.
+        descriptors: Descriptors of molecules in addition to their graphs, as for :func:`deepergcn.data.read_molecules`.
         join: Whether the network learns from the descriptors too, not a blended forest alone.
-        blend: Whether a random forest on these descriptors is averaged with the network; None to do so where the train
-            part has at most 10,000 molecules, since forests grow with them.
+        blend: Whether the predictions are averaged with those of a random forest on these descriptors; None to do so
+            where the train part has at most 10,000 molecules, since forests grow with them.
         strict: Whether a row that cannot be read is an error.
-        choices: What is said instead of inferred.
+        choices: What the user chooses instead of having it inferred.
         root: The folder of the cache.
         progress: Called with the number of molecules read and their total number.
     """
@@ -131,7 +131,7 @@ def own_molecules(
 
 
 def _check_descriptors(rows: MoleculeRows, names: Sequence[str], taken: Sequence[str]) -> None:
-    """Check that the columns among these descriptors hold numbers, and are neither learned nor the split."""
+    """Check that the descriptors that are columns hold numbers, and are neither targets nor the split."""
     columns = [name for name in check_names(names) if name not in KINDS]
     for name in columns:
         if name not in rows.table.names:
