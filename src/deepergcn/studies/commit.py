@@ -16,7 +16,7 @@ def code_commit() -> str:
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
-    """What git says, or None where it is not there or fails."""
+    """The output of git, or None if it is missing or fails."""
     try:
         answer = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=False)
     except OSError:

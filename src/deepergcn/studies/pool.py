@@ -92,7 +92,7 @@ def run_cells(
 
 
 def log_of(folder: Path) -> Path:
-    """The file with all that was said while the run in this directory was trained."""
+    """The log of the training of the run in this directory."""
     return folder.with_name(f"{folder.name}.log")
 
 
@@ -113,7 +113,7 @@ def _work(cell: Cell, threads: int) -> None:
 
 
 def logged_work(log: Path, work: Callable[[], None]) -> int:
-    """Do the work, put all that is said into the log, its error as the last line, and return the exit code."""
+    """Do the work with its output in the log, its error as the last line, and return the exit code."""
     from deepergcn.training.signals import Interrupted
 
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -157,7 +157,7 @@ def failure_reason(log: Path, code: int) -> str:
 
 @contextlib.contextmanager
 def caught_signals() -> Iterator[list[int]]:
-    """A list of the signals that have come."""
+    """A list of the signals that were received."""
     received: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield received

@@ -89,7 +89,7 @@ def work_on_node(task: RayTask, threads: int, mark: Path, folder: str, files: di
     Args:
         task: what to train.
         threads: the number of threads.
-        mark: a file that is there if this node sees the disk of the process that has asked for the work.
+        mark: a file that exists if this node sees the disk of the process that submitted the work.
         folder: the working directory of that process.
         files: the run as far as it was trained before.
     """
@@ -129,7 +129,7 @@ def _check_threads(ray: Any, threads: int) -> None:
 
 
 def _slots(ray: Any, threads: int) -> int:
-    """The number of runs that the nodes of this moment have threads for."""
+    """The number of runs that the present nodes have threads for."""
     nodes = [node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]]
     return max(sum(int(cpus // threads) for cpus in nodes), 1)
 

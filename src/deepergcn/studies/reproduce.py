@@ -204,5 +204,5 @@ def _with_earlier(table: StudyTable, folder: Path, study: StudyDefinition) -> St
 
 
 def _still(new: CellRun, old: CellRun | None) -> CellRun:
-    """A run that is planned again, with the commit that an earlier call has trained it with."""
+    """A run that is planned again, with the commit by which an earlier call trained it."""
     return new if old is None else new.model_copy(update={"commit": old.commit})

@@ -19,7 +19,7 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
 
 
 class TaskRow(Part):
-    """A row that is a task: its recipe, and what is published of it besides the mean."""
+    """A row that is a task: its recipe, and what is published about it besides the mean."""
 
     name: Name
     recipe: str

@@ -230,7 +230,7 @@ def _read(table: str | Path | None) -> Columns | None:
 
 
 def _columns(table: Columns | None, taken: set[str], named: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The columns of features: those that are named, else all that have no other part."""
+    """The columns of features: those that are named, else all that have no other role."""
     if named is not None:
         return (named,) if isinstance(named, str) else tuple(named)
     return () if table is None or not len(table) else tuple(name for name in table.names if name not in taken)

@@ -1,4 +1,4 @@
-"""Which layers to compute again in backward, so that a network fits in a memory budget at the least cost in time.
+"""Which layers to recompute in backward, so that a network fits in a memory budget at the least cost in time.
 
 Of L layers the first n are recomputed in j segments of k layers, of each of which the input alone is kept; the last
 L - n keep all that backward needs. Where a layer keeps a bytes and its input has d, backward peaks at
@@ -48,7 +48,7 @@ def smallest_peak(layers: int, kept: Kept) -> float:
 
 
 def _most(layers: int, length: int) -> int:
-    """The number of segments beyond which more gain nothing: the layers after them keep as much as one of them."""
+    """The number of segments beyond which more save nothing: the layers after them keep as much as one segment."""
     return -(-(layers - length) // length)
 
 

@@ -26,7 +26,7 @@ _FLOATS_KEPT = 12  # channels' worth of floats that a layer keeps for a node, wh
 
 @dataclass(frozen=True)
 class Cost:
-    """What a run takes, and what it would take otherwise.
+    """What a run takes, and what the alternatives would take.
 
     Attributes:
         step, epoch, run: seconds.
@@ -102,7 +102,7 @@ def is_small(recipe: Recipe, dataset: Dataset) -> bool:
 
 
 def _rough_memory(recipe: Recipe, dataset: Dataset) -> float:
-    """About the bytes that two layers of training take, or an evaluation; no measurement, so a guide alone."""
+    """Roughly the bytes that two layers take in training, or an evaluation; computed, not measured."""
     size = whole_graph(dataset)
     if dataset.task.level == "graph":
         size = Batch(*(-(-n * recipe.training.batch_size // len(dataset)) for n in size))
@@ -118,7 +118,7 @@ def _rough_memory(recipe: Recipe, dataset: Dataset) -> float:
 def estimate(recipe: Recipe, dataset: Dataset, processes: int = 1, seconds: float = QUICK) -> Cost:
     """What a run of the recipe takes in this environment, measured in about this number of seconds.
 
-    One or two shallow networks run a few steps on the run's own batches; times and bytes grow with depth in a line.
+    One or two shallow networks run a few steps on the run's own batches; time and memory are linear in the depth.
     """
     available = available_memory() + (resident_memory() or 0)
     rough = _rough_memory(recipe, dataset)
@@ -133,7 +133,7 @@ def estimate(recipe: Recipe, dataset: Dataset, processes: int = 1, seconds: floa
 
 
 def _readings(probe: Probe, recipe: Recipe, seconds: float) -> list[Reading]:
-    """Of a shallow network, and of one as deep as the time allows: the recipe's own where it does."""
+    """The readings of a shallow network and of one as deep as the time allows, at most as deep as the recipe's."""
     depth = recipe.model.num_layers
     if depth <= SHALLOW or recipe.model.block == "dense":
         return [probe.read(depth, seconds)]
@@ -187,7 +187,7 @@ class _Line:
 
     @property
     def _can_choose(self) -> bool:
-        """Whether it is open which layers are recomputed."""
+        """Whether the layers to recompute can be chosen."""
         model = self.recipe.model
         reversible = model.network == "RevGEN" or model.block == "rev"
         return network_class(model.network).SEGMENTS and not reversible and not model.options().get("checkpoint")
@@ -208,7 +208,7 @@ class _Line:
         return max((value - before) / (last.layers - first.layers), 0.0)
 
     def _share(self) -> float:
-        """The forward pass of a training batch beside that of an evaluated one."""
+        """The time of the forward pass of a training batch relative to that of an evaluation batch."""
         return 1.0 if self.probe.seen is None else self.probe.nodes / self.probe.seen.num_nodes
 
     def _kept(self) -> tuple[Kept, float]:
@@ -223,7 +223,7 @@ class _Line:
     def _segments(self, budget: int, kept: Kept, fixed: float, evaluation: float) -> tuple[int, ...]:
         """The segments that fit the budget of one process; an error that names the smallest where none does."""
         if self.recipe.model.options().get("checkpoint"):
-            raise InputError("training.memory: chooses what is recomputed; expected no model.checkpoint beside it")
+            raise InputError("training.memory: chooses the layers to recompute; expected no model.checkpoint with it")
         depth, room = self.recipe.model.num_layers, _MARGIN * budget
         found: tuple[int, ...] | None = () if depth * kept.layer <= room - fixed else None
         if found is None and self._can_choose:

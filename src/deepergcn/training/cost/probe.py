@@ -1,4 +1,4 @@
-"""A few steps and evaluations of a shallow network on the run's own batches, timed and weighed."""
+"""A few steps and evaluations of a shallow network on the run's own batches, with their time and memory."""
 
 import tempfile
 import time

@@ -1,4 +1,4 @@
-"""Before a run: say what it takes, and refuse it where it cannot fit."""
+"""Before a run: report what it takes, and refuse it if it cannot fit in memory."""
 
 import torch
 
@@ -13,7 +13,7 @@ from deepergcn.training.cost.estimate import estimate, is_small
 def foresee(recipe: Recipe, dataset: Dataset, processes: int, callback: Callback) -> tuple[int, ...]:
     """The segments of layers that the run recomputes; ``callback.on_plan`` is told what it takes.
 
-    A run that ends within seconds is not probed. An error says what to change where the memory does not suffice.
+    A run that ends within seconds is not probed. If the memory does not suffice, the error says what to change.
     """
     if recipe.training.memory is not None and isinstance(dataset, TypedDataset):
         raise InputError("training.memory: a network for typed tables recomputes no layers; expected none")

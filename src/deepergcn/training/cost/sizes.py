@@ -41,7 +41,7 @@ def parse_memory(text: str) -> int:
 
 
 def memory_text(size: float) -> str:
-    """Bytes as people write them, two digits or more."""
+    """Bytes as readable text, with two digits or more."""
     for unit, factor in (("GB", 1e9), ("MB", 1e6)):
         if size >= 0.95 * factor:
             return f"{size / factor:,.1f} {unit}" if size < 10 * factor else f"{size / factor:,.0f} {unit}"
@@ -74,8 +74,8 @@ def inference_bytes(dataset: Dataset, recipe: Recipe, batch: Batch) -> int:
 def evaluation_partitions(dataset: Dataset, recipe: Recipe, device: torch.device | None = None) -> tuple[int, int]:
     """The number of partitions that a graph is evaluated in, and of draws of them over which outputs are averaged.
 
-    What the recipe leaves open is the whole graph, and as few parts as fit where the memory that is available, on
-    ``device`` too, cannot hold it.
+    If the recipe does not say, it is the whole graph, or as few parts as fit where the available memory, that of
+    ``device`` included, cannot hold it.
     """
     section = recipe.evaluation
     if dataset.task.level != "node" or isinstance(dataset, TypedDataset):

@@ -1,4 +1,4 @@
-"""What a user says instead of what would be inferred from a file."""
+"""What a user chooses, where it would otherwise be inferred from a file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,20 +13,20 @@ _OTHER_NAMES = {"pr-auc": "ap", "prauc": "ap", "roc-auc": "rocauc", "auc": "roca
 
 @dataclass(frozen=True)
 class Choices:
-    """What holds for molecules and tables alike; what is left out is inferred, and stands in the data report.
+    """Choices for molecules and tables alike; what is left out is inferred, and stands in the data report.
 
     Args:
         kind: The kind of the task.
         metrics: The metrics, the first of which chooses the epoch.
         positive: The positive one of two classes, or one for every target.
         missing: Values that stand for a missing label.
-        split: ``"stratified"``, ``"random"``, ``"scaffold"`` (molecules), a column that says train, valid or test, or
+        split: ``"stratified"``, ``"random"``, ``"scaffold"`` (molecules), a column of train, valid or test, or
             masks such as ``train_mask,val_mask,test_mask``.
         fractions: The sizes of train, valid and test.
         seed: The seed of the split.
         folds: The number of folds of a cross-validation; the first of them is read.
-        delimiter: What stands between the cells of a text.
-        options: Further options of the reader by name, which win over all else.
+        delimiter: The separator of the cells of a text file.
+        options: Further options of the reader by name, which take precedence.
         kind_reason: Why the task is of this kind.
     """
 
@@ -49,7 +49,7 @@ class Choices:
             check_fold((0, self.folds))
 
     def reader_options(self) -> dict[str, Any]:
-        """The options of the reader that were said, apart from the split's."""
+        """The options of the reader that were chosen, apart from those of the split."""
         said = {
             "missing": list(self.missing),
             "fractions": None if self.fractions is None else list(self.fractions),
@@ -59,7 +59,7 @@ class Choices:
         return {name: value for name, value in said.items() if value not in (None, [])}
 
     def metric_names(self, kind: Kind, level: Level = "node") -> tuple[tuple[Metric, ...], str]:
-        """The metrics for a task of this kind, and why these."""
+        """The metrics for a task of this kind, and the reason for them."""
         known, what = (LINK_METRICS, "task on links") if level == "link" else (METRICS[kind], f"{kind} task")
         if not self.metrics:
             return known[:1], f"the default of a {what}; --metric says others"

@@ -1,4 +1,4 @@
-"""Which columns of a user's table are labels, which say the split, and which are features."""
+"""Which columns of a user's table are labels, which give the split, and which are features."""
 
 import re
 from collections.abc import Sequence
@@ -37,13 +37,13 @@ class SplitChoice:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that say the split; none where no column does."""
+        """The columns that give the split; empty if none does."""
         named = self.options.get("split_column", ())
         return (named,) if isinstance(named, str) else tuple(named)
 
 
 def named_columns(table: Columns, names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
-    """The columns that are named, alone or several with commas between them; ``all`` is all but those taken and ids."""
+    """The columns with these names, one by one or separated by commas; ``all`` is all but those taken and ids."""
     found: list[str] = []
     for name in names:
         if name.strip() in table.names or "," not in name:
@@ -64,12 +64,12 @@ def left_ids(table: Columns, taken: Sequence[str]) -> list[Column]:
 def choose_split(
     table: Columns, labels: Sequence[str], choices: Choices, kind: Kind, known: Sequence[str]
 ) -> SplitChoice:
-    """The split that is said, else that of the table's columns, else one at random, within classes where there are.
+    """The split that was chosen, else that of the table's columns, else a random one, stratified for classes.
 
     Args:
         table: The table.
         labels: Its label columns.
-        choices: What was said.
+        choices: What the user has chosen.
         kind: The kind of the task.
         known: The splits that need no column.
     """
@@ -101,7 +101,7 @@ def _folds(table: Columns, said: str | None, choices: Choices, kind: Kind, known
 
 
 def split_columns(table: Columns) -> list[str]:
-    """The columns that say the split: they are no features, even where another split is wanted."""
+    """The columns that give the split: they are not features, even if another split is chosen."""
     return [name for name in table.names if name.lower() == _SPLIT_COLUMN or _is_mask(name)]
 
 
@@ -116,10 +116,10 @@ def usable_features(
 
     Args:
         table: The table.
-        taken: The columns that have another part.
-        named: The features, where they are said: these and no others.
-        dropped: Columns that are said to be none.
-        said: Columns that are said to be features of one kind, numbers or categories.
+        taken: The columns that have another role.
+        named: The features, if the user has chosen them: these and no others.
+        dropped: Columns that the user has left out.
+        said: Columns that the user has declared numbers or categories.
     """
     table.require([*(named or ()), *dropped], "features")
     if named is not None:
@@ -138,7 +138,7 @@ def usable_features(
 
 
 def own_split(table: Columns, labels: Sequence[str] = ()) -> list[str]:
-    """The column that says the split, or the columns that are its masks; none where there are none."""
+    """The column with the split, or the columns with its masks; empty if there are none."""
     found = [name for name in table.names if name.lower() == _SPLIT_COLUMN and name not in labels]
     masks = [name for name in table.names if _is_mask(name) and name not in labels]
     if len(found) > 1 or (found and masks):

@@ -46,7 +46,7 @@ class OwnData:
 
 @dataclass(frozen=True)
 class LabelSettings:
-    """What follows from the labels: the metrics and why, and settings for a recipe."""
+    """What follows from the labels: the metrics with the reason for them, and settings for a recipe."""
 
     metrics: tuple[Metric, ...]
     reason: str
@@ -116,7 +116,7 @@ def _highest(y: Tensor) -> Tensor:
 
 
 def _has_both(y: Tensor) -> bool:
-    """Whether two classes are there, of some label."""
+    """Whether any label has both classes."""
     if not y.is_floating_point():
         return len(y[present_labels(y)].unique()) > 1
     return bool(((y == 0).any(0) & (y == 1).any(0)).any())

@@ -37,7 +37,7 @@ def own_graphs(
         folder: The folder; see :func:`deepergcn.data.graphs.read.read_graphs` for this and the other arguments.
         label: The label column of the graphs, or several.
         id_column: The column of names for the graphs.
-        choices: What is said instead of inferred.
+        choices: What the user chooses instead of having it inferred.
     """
     path = Path(folder)
     table = read_columns(path / LABELS)

@@ -47,7 +47,7 @@ def own_links(
         id_column: The column of ``nodes`` with a name for every node.
         source_column: The column of ``links`` and ``edges`` with the name of one end.
         target_column: The column of the other end.
-        split: ``"random"``, or the column of ``links`` that says train, valid or test; where not given, the column
+        split: ``"random"``, or the column of ``links`` with train, valid or test; if not given, the column
             "split" if there is one, else ``"random"``.
         directed: Whether messages go from source to target only.
         negatives: The number of pairs without a link for every link of valid and test.

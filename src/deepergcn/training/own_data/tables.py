@@ -84,7 +84,7 @@ def own_tables(
         projection: The channels that they are projected to; 0 is none.
         encoding: One of :data:`ENCODINGS`, made of the graph's structure: added to the features of nodes, or in their
             place where they have none. Nodes without features have the sums of those of their edges, or their degree.
-        choices: What is said instead of inferred.
+        choices: What the user chooses instead of having it inferred.
         root: The folder of the cache.
     """
     if encoding is not None and encoding not in ENCODINGS:
@@ -183,7 +183,7 @@ def _graph(dataset: Dataset, provenance: TableProvenance, partitions: int) -> Gr
 
 
 def _encoding(dataset: Dataset, said: str | None) -> tuple[list[str], str]:
-    """The transform that gives nodes their features, if one is needed or said, and why."""
+    """The transform that gives nodes their features, if one is needed or chosen, and the reason."""
     if said is not None:
         if said == "learned" and dataset.x is not None:
             raise InputError(f"--encoding learned: the nodes of {dataset.name} have features; expected none beside it")

@@ -42,7 +42,7 @@ def own_typed_tables(
         source_column: The column of every table of edges with the name of the node that each edge leaves.
         target_column: The column of every table of edges with the name of the node that each edge enters.
         directed: Whether messages go from source to target only.
-        choices: What is said instead of inferred.
+        choices: What the user chooses instead of having it inferred.
     """
     labels = [label] if isinstance(label, str) else list(label)
     node_files, edge_files = check_types(nodes, edges)
