@@ -1,11 +1,14 @@
 """Compiled kernels are loaded only from a folder that belongs to the user and that others cannot write to."""
 
 import errno
+import gc
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numba
 import pytest
 from filelock import FileLock, Timeout
 from numba.core.caching import IndexDataCacheFile
@@ -59,6 +62,30 @@ def test_a_link_to_a_folder_is_not_used(sources: Path, tmp_path: Path) -> None:
     folder.rename(tmp_path / "elsewhere")
     folder.symlink_to(tmp_path / "elsewhere")
     assert kernel_folder(sources) is None
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_garbage_collector_is_paused_while_a_kernel_is_compiled_and_then_as_before(
+    enabled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[bool] = []
+    inner = numba.core.dispatcher._FunctionCompiler.compile
+
+    def watched(compiler: Any, *arguments: Any) -> Any:
+        seen.append(gc.isenabled())
+        return inner(compiler, *arguments)
+
+    monkeypatch.setattr(numba.core.dispatcher._FunctionCompiler, "compile", watched)
+    kernel = compile_kernel(lambda x: 2 * x, None)
+    before = gc.isenabled()
+    (gc.enable if enabled else gc.disable)()
+    try:
+        assert kernel(3) == 6
+        assert gc.isenabled() == enabled
+    finally:
+        (gc.enable if before else gc.disable)()
+    assert seen
+    assert not any(seen)
 
 
 def test_a_kernel_runs_with_and_without_a_folder(sources: Path) -> None:
