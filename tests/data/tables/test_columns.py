@@ -260,3 +260,11 @@ def test_blanks_around_names(tmp_path: Path) -> None:
     assert table.text("n").to_pylist() == table.text(" n ").to_pylist() == ["1"]
     with pytest.raises(InputError, match="two columns are called 'n'"):
         columns(tmp_path / "b.csv", "n ,n\n1,2\n")
+
+
+def test_the_first_and_the_last_of_ten_thousand_columns_are_compared(tmp_path: Path) -> None:
+    names = [f"c{number}" for number in range(10_000)]
+    row = ",".join(["1"] * len(names))
+    assert columns(tmp_path / "a.csv", f"{','.join(names)}\n{row}\n").names == tuple(names)
+    with pytest.raises(InputError, match="two columns are called 'c0'"):
+        columns(tmp_path / "b.csv", f"{','.join([*names[:-1], 'c0'])}\n{row}\n")
