@@ -1,6 +1,7 @@
 """A folder of seeds predicts the mean of its networks, with the deviation between them."""
 
 import csv
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from deepergcn.errors import InputError
 from deepergcn.inference.ensemble import Ensemble
 from deepergcn.inference.explain import explain
+from deepergcn.inference.export import export
 from deepergcn.inference.predictor import load
 from tests.training.trained import make_run, molecule_file, small_recipe, write_lines
 
@@ -52,7 +54,15 @@ def test_predictions_are_means_with_their_deviation(tmp_path: Path, kind: str, c
 def test_what_belongs_to_one_network_is_refused_in_one_line(tmp_path: Path) -> None:
     folder = seeds(tmp_path, count=2)
     model = load(folder)
-    for call in (model.embed, model.evaluate, lambda data: model.network, lambda data: explain(model, data)):
+    calls: list[Callable[[list[str]], object]] = [
+        model.embed,
+        model.evaluate,
+        lambda data: model.network,
+        lambda data: model.dataset(),
+        lambda data: explain(model, data),
+        lambda data: export(model, tmp_path / "out.pt2", "torch-export"),
+    ]
+    for call in calls:
         with pytest.raises(InputError, match=r"holds several seeds, which predict alone takes together; .*seed-0"):
             call(["CCO"])
 

@@ -56,6 +56,18 @@ class Ensemble(Predictor):
     def network(self) -> AnyNetwork:  # type: ignore[override]
         self._refuse()
 
+    @property
+    def calibration(self) -> NoReturn:  # type: ignore[override]
+        self._refuse()
+
+    @property
+    def blend(self) -> NoReturn:  # type: ignore[override]
+        self._refuse()
+
+    @property
+    def own_run(self) -> NoReturn:  # type: ignore[override]
+        self._refuse()
+
     def embed(self, *_: Any, **__: Any) -> NoReturn:
         self._refuse()
 
