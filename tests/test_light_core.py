@@ -88,6 +88,6 @@ def test_data_in_memory_needs_neither_pandas_nor_scikit_learn() -> None:
 def test_the_extra_is_what_the_program_asks_for() -> None:
     project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
     extra = {requirement.partition(">")[0] for requirement in project["optional-dependencies"]["train"]}
-    # PyTorch and PyTorch Geometric bring the first as well; a forest alone needs the second, and names it if it is missing.
+    # PyTorch and PyTorch Geometric bring the first as well; a forest alone needs the second, and names it.
     assert extra - {"jinja2", "scikit-learn"} == set(TRAIN.values())
     assert "deepergcn[train]" in project["optional-dependencies"]["dev"]
