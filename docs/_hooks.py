@@ -140,12 +140,12 @@ def recipe_keys() -> str:
         told = _attributes(kind)
         if section == "model":
             told = {**_option_docs(), **_attributes(ModelSection.__mro__[1]), **told}
-        lines += [f"## {section}", "", "| key | type | default | meaning |", "|---|---|---|---|"]
+        lines += [f"## {section}", "", "| key | meaning | type | default |", "|---|---|---|---|"]
         hints = get_type_hints(kind)
         for name, key in inner.items():
             default = "required" if key.is_required() else f"`{key.get_default(call_default_factory=True)}`"
             lines.append(
-                f"| `{name}` | {_cell(_type(hints.get(name, key.annotation)))} | {default} | {told.get(name, '')} |"
+                f"| `{name}` | {told.get(name, '')} | {_cell(_type(hints.get(name, key.annotation)))} | {default} |"
             )
         lines.append("")
     return "\n".join(lines)
