@@ -96,7 +96,7 @@ def test_tables_that_are_refused(tmp_path: Path, rows: list[str], message: str) 
         ({"shape": (3, 3)}, "has 3 rows; expected 4, one for each row of nodes.csv"),
         ({"indices": np.array([0, 1, 1, 3])}, "is damaged: its pointers or column numbers do not fit its shape 4 x 3"),
         ({"indptr": np.array([0, 1, 0, 2, 4])}, "is damaged"),
-        ({"data": np.array([1, np.inf, 1, 1])}, "row 2 has a value that is no finite number"),
+        ({"data": np.array([1, np.inf, 1, 1])}, "row 2 has a value that is not a finite float32 number"),
         ({"format": b"csc"}, "holds a matrix of format csc"),
     ],
 )
