@@ -84,7 +84,6 @@ bench: $(READY) ## install, then measure speed and memory beside PyTorch Geometr
 	$(BIN)/python -m benchmarks.epoch_molhiv
 	$(BIN)/python -m benchmarks.partitions_proteins
 	$(BIN)/python -m benchmarks.growth
-	$(BIN)/python -m benchmarks.processes
 	$(BIN)/python -m benchmarks.whole_steps proteins
 	$(BIN)/python -m benchmarks.whole_steps arxiv
 
