@@ -115,7 +115,8 @@ def train(
         split_seed: The seed of the split.
         delimiter: What is between the cells of a file.
         fragments: ``largest`` keeps the largest fragment of each molecule alone.
-        descriptors: Numbers beside the graph of each molecule: ``morgan``, ``maccs``, ``rdkit``, columns, or ``none``.
+        descriptors: Numbers beside the graph of each molecule: ``morgan``, ``maccs``, ``properties``, ``rdkit``,
+            columns, or ``none``.
         blend: ``forest`` averages a random forest on these descriptors with the network; or ``none``.
         strict: Whether a molecule that cannot be read is an error.
         data: The dataset of a recipe instead of its own, by name or path.

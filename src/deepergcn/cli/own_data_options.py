@@ -120,7 +120,7 @@ class OwnDataOptions:
         Texts,
         _option(
             "--descriptors",
-            "Numbers beside the graph of each molecule: morgan, maccs, rdkit, columns of numbers, or none.",
+            "Numbers beside the graph of each molecule: morgan, maccs, properties, rdkit, columns of numbers, or none.",
             "NAMES",
         ),
     ] = None

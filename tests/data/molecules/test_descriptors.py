@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from rdkit import Chem
-from rdkit.Chem import rdFingerprintGenerator
+from rdkit.Chem import Crippen, rdFingerprintGenerator, rdMolDescriptors
 from torch.testing import assert_close
 
 from deepergcn.data.batching.loader import GraphLoader
@@ -14,6 +14,7 @@ from deepergcn.data.molecules.descriptors import (
     MACCS_SIZE,
     MORGAN_SIZE,
     NAMES,
+    PROPERTIES,
     molecule_descriptors,
     morgan_columns,
     morgan_shares,
@@ -34,6 +35,29 @@ def test_counts_are_those_of_rdkit_and_zero_for_what_it_cannot_read() -> None:
     expected = generator.GetCountFingerprintAsNumPy(Chem.MolFromSmiles(SMILES[1]))
     np.testing.assert_array_equal(found.fingerprints[1, :MORGAN_SIZE].numpy(), expected)
     assert not bool(found.fingerprints[2].any())
+
+
+def test_properties_are_those_of_rdkit_and_unknown_for_what_it_cannot_read() -> None:
+    found = molecule_descriptors(SMILES, ("properties",))
+    assert found.fingerprints is None
+    assert found.descriptors is not None
+    assert found.descriptors.shape == (4, len(PROPERTIES))
+    assert bool(found.descriptors[2].isnan().all())
+    assert bool(found.descriptors[[0, 1, 3]].isfinite().all())
+    acid = Chem.MolFromSmiles(SMILES[1])
+    for name, expected in (
+        ("CrippenClogP", Crippen.MolLogP(acid)),
+        ("tpsa", rdMolDescriptors.CalcTPSA(acid)),
+        ("NumRings", 1.0),
+    ):
+        assert float(found.descriptors[1, PROPERTIES.index(name)]) == pytest.approx(expected)
+
+
+def test_lists_of_numbers_stand_in_the_order_of_their_names() -> None:
+    alone = [molecule_descriptors(SMILES, (name,)).descriptors for name in ("rdkit", "properties")]
+    both = molecule_descriptors(SMILES, ("rdkit", "morgan", "properties")).descriptors
+    assert both is not None
+    assert_close(both, torch.cat([values for values in alone if values is not None], dim=1), equal_nan=True)
 
 
 @pytest.mark.parametrize("smiles", [SMILES[1], "C", "CC(C)(C)N.Cl"])

@@ -91,8 +91,8 @@ def read_molecules(
         seed: the seed of a random split.
         fold: the number of a fold, from 0, and the number of folds into which ``split`` divides the molecules: this
             fold is the test part, and valid has its share of the others.
-        descriptors: numbers about every molecule beside its graph: ``"morgan"``, ``"maccs"``, ``"rdkit"``, or columns
-            that hold numbers; see :mod:`deepergcn.data.molecules.descriptors`.
+        descriptors: numbers about every molecule beside its graph: ``"morgan"``, ``"maccs"``, ``"properties"``,
+            ``"rdkit"``, or columns that hold numbers; see :mod:`deepergcn.data.molecules.descriptors`.
         strict: raise an error for a row that cannot be read.
         skipped_file: a CSV file to write the skipped rows to.
         root: the folder of the cache.
