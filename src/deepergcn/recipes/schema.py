@@ -132,7 +132,7 @@ class DataSection(Section):
         tables: tables of several types; ``source`` is then one of those of nodes.
         options: further options of the dataset's reader.
         descriptors: numbers about every molecule that are joined to what the network makes of its graph: ``morgan``
-            (counts of circular substructures), ``maccs`` (keys), ``properties`` (logP, surfaces, rings and other counts),
+            (counts of circular substructures), ``maccs`` (keys), ``properties`` (logP, surfaces, rings, atoms),
             ``rdkit`` (RDKit's whole list of numbers), or columns of the file that hold numbers.
         transforms: transforms of the graph and its features, in order: names, or mappings with a name and options.
         inputs: the features and the task after the transforms, to count parameters without the data.
