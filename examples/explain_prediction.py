@@ -1,6 +1,6 @@
 """Explain a prediction: what every atom and bond contributes, and whether the molecule is like those of training.
 
-Contributions are integrated gradients. They add up to the output minus a baseline, up to ``residual``, which is what
+Contributions are integrated gradients, and what properties such as logP contribute stands beside them. They add up to the output minus a baseline, up to ``residual``, which is what
 the numerical integral misses.
 
 It prints::
@@ -24,7 +24,7 @@ if __name__ == "__main__":
 
     one, other = explain(model, ["CCO", "FC(F)(F)c1ccc(Br)cc1S(=O)(=O)N"])
     print(f"{one.id} has {len(one.nodes)} atoms and {len(one.edges)} bonds")
-    total = sum(value for _, value in one.nodes) + sum(value for *_, value in one.edges)
+    total = sum(value for _, value in one.nodes) + sum(value for *_, value in one.edges) + (one.descriptors or 0.0)
     print(f"contributions add up to the output: {abs(one.baseline + total + one.residual - one.value) < 1e-4}")
     print(f"nearest training molecule named: {bool(one.nearest)}")
     print(f"a molecule of another kind is outside the training domain: {other.outside}")
