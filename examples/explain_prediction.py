@@ -1,7 +1,7 @@
 """Explain a prediction: what every atom and bond contributes, and whether the molecule is like those of training.
 
-Contributions are integrated gradients, and what properties such as logP contribute stands beside them. They add up to the output minus a baseline, up to ``residual``, which is what
-the numerical integral misses.
+Contributions are integrated gradients; what properties such as logP contribute stands beside those of atoms and bonds.
+They add up to the output minus a baseline, up to ``residual``, which is what the numerical integral misses.
 
 It prints::
 
