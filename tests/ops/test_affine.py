@@ -7,7 +7,7 @@ import torch
 
 from deepergcn import ops
 from deepergcn.ops import reference
-from deepergcn.ops.kernels.cpu.lanes import LANES
+from deepergcn.ops.kernels.cpu.machine.lanes import LANES
 from deepergcn.ops.operators import affine
 from tests.ops.graphs import Case, leaf
 from tests.ops.test_fast import assert_as_exact, gradients, wide_case

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from deepergcn import ops
 from deepergcn.ops import plain, reference
-from deepergcn.ops.kernels.cpu import jit
+from deepergcn.ops.kernels.cpu.machine import jit
 from deepergcn.ops.kernels.cpu.rows import FLUSH
 from tests.bounds import gamma
 from tests.ops.graphs import Case, cases, leaf

@@ -35,7 +35,13 @@ def test_a_new_folder_is_closed_to_others_and_another_one_for_every_source_text(
     assert folder.stat().st_mode & 0o777 == 0o700
     assert kernel_folder(sources) == folder
     (sources / "kernels.py").write_text("")
-    assert kernel_folder(sources) not in (None, folder)
+    changed = kernel_folder(sources)
+    assert changed not in (None, folder)
+    (sources / "machine").mkdir()
+    (sources / "machine" / "maths.py").write_text("")
+    assert kernel_folder(sources) == changed
+    (sources / "machine" / "maths.py").write_text("PI = 3.14")
+    assert kernel_folder(sources) not in (None, folder, changed)
 
 
 @pytest.mark.parametrize("mode", [0o770, 0o707, 0o777])

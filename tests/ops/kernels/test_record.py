@@ -7,7 +7,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from deepergcn.ops.kernels.cpu.record import RECORD, every_chunk, write_call
+from deepergcn.ops.kernels.cpu.machine.record import RECORD, every_chunk, write_call
 
 
 @numba.njit

@@ -31,10 +31,10 @@ def kernel_folder(sources: Path) -> Path | None:
     Numba itself would not notice a change in a file that another one inlines.
 
     Args:
-        sources: The folder with the Python files of the kernels.
+        sources: The folder with the Python files of the kernels, in it or below it.
     """
     digest = hashlib.sha256()
-    for source in sorted(sources.glob("*.py")):
+    for source in sorted(sources.rglob("*.py")):
         digest.update(source.read_bytes())
     folder = user_cache() / f"kernels-{digest.hexdigest()[:16]}"
     try:

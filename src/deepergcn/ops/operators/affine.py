@@ -9,8 +9,8 @@ from torch import Tensor
 
 from deepergcn.ops.kernels.cpu import affine as kernels
 from deepergcn.ops.kernels.cpu.affine_steps import BETA, BIAS, CONSTANTS, DBETA, SIGN, SLOPE, SUMS
-from deepergcn.ops.kernels.cpu.intrinsics import AT_ONCE
-from deepergcn.ops.kernels.cpu.lanes import LANES
+from deepergcn.ops.kernels.cpu.machine.intrinsics import AT_ONCE
+from deepergcn.ops.kernels.cpu.machine.lanes import LANES
 from deepergcn.ops.operators.cpu import Array, array, chunk_count, floor_and_eps
 
 

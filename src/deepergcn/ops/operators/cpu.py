@@ -9,7 +9,7 @@ from torch import Tensor
 
 from deepergcn.errors import InputError
 from deepergcn.ops.kernels.cpu.backward import backward
-from deepergcn.ops.kernels.cpu.intrinsics import AT_ONCE
+from deepergcn.ops.kernels.cpu.machine.intrinsics import AT_ONCE
 
 _MOST_CHUNKS = 64
 _WORK_A_CHUNK = 1 << 18  # edges and vertices times channels; less is not worth another chunk

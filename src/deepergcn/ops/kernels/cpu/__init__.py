@@ -1,1 +1,1 @@
-"""CPU kernels in Numba, one file an aggregation."""
+"""CPU kernels in Numba, one file an aggregation; ``machine`` is what they are written with."""

@@ -19,10 +19,10 @@ from deepergcn.ops.kernels.cpu.affine_steps import (
     softmax_step,
     sum_step,
 )
-from deepergcn.ops.kernels.cpu.intrinsics import AT_ONCE, bare, block_rows, prefetch_row
-from deepergcn.ops.kernels.cpu.jit import OPTIONS, body, kernel
-from deepergcn.ops.kernels.cpu.lanes import LANES
-from deepergcn.ops.kernels.cpu.record import write_call
+from deepergcn.ops.kernels.cpu.machine.intrinsics import AT_ONCE, bare, block_rows, prefetch_row
+from deepergcn.ops.kernels.cpu.machine.jit import OPTIONS, body, kernel
+from deepergcn.ops.kernels.cpu.machine.lanes import LANES
+from deepergcn.ops.kernels.cpu.machine.record import write_call
 from deepergcn.ops.kernels.cpu.rows import FLUSH, chunk_begin, flush, lookahead
 
 _SEGMENT = 64  # edges whose features and messages are kept near; at most FLUSH

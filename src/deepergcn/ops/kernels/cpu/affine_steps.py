@@ -9,8 +9,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from deepergcn.ops.kernels.cpu.intrinsics import AT_ONCE
-from deepergcn.ops.kernels.cpu.lanes import LANES, Code
+from deepergcn.ops.kernels.cpu.machine.intrinsics import AT_ONCE
+from deepergcn.ops.kernels.cpu.machine.lanes import LANES, Code
 
 BIAS, SIGN, BETA, SLOPE = range(AT_ONCE, AT_ONCE + 4)
 CONSTANTS = SLOPE + 1

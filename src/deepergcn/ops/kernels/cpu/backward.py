@@ -18,10 +18,10 @@ is added by two chunks to the same place, and the chunks' sums are added in thei
 
 from numba.extending import overload
 
-from deepergcn.ops.kernels.cpu.intrinsics import bare, prefetch_row, sum_rows, working_row, working_rows
-from deepergcn.ops.kernels.cpu.jit import OPTIONS, body, kernel
-from deepergcn.ops.kernels.cpu.maths import log, root_of_exp, weight
-from deepergcn.ops.kernels.cpu.record import write_call
+from deepergcn.ops.kernels.cpu.machine.intrinsics import bare, prefetch_row, sum_rows, working_row, working_rows
+from deepergcn.ops.kernels.cpu.machine.jit import OPTIONS, body, kernel
+from deepergcn.ops.kernels.cpu.machine.maths import log, root_of_exp, weight
+from deepergcn.ops.kernels.cpu.machine.record import write_call
 from deepergcn.ops.kernels.cpu.rows import (
     FLUSH,
     TOGETHER,

@@ -2,7 +2,7 @@
 
 from numba import njit
 
-from deepergcn.ops.kernels.cpu.jit import body
+from deepergcn.ops.kernels.cpu.machine.jit import body
 
 
 @njit(inline="always")

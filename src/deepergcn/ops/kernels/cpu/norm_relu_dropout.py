@@ -7,9 +7,9 @@ the same bits for any number of threads, and never stored.
 import numpy as np
 from numba import njit
 
-from deepergcn.ops.kernels.cpu.intrinsics import mixed, nth_key, sum_rows, working_row
-from deepergcn.ops.kernels.cpu.jit import LANES, body, kernel
-from deepergcn.ops.kernels.cpu.record import write_call
+from deepergcn.ops.kernels.cpu.machine.intrinsics import mixed, nth_key, sum_rows, working_row
+from deepergcn.ops.kernels.cpu.machine.jit import LANES, body, kernel
+from deepergcn.ops.kernels.cpu.machine.record import write_call
 from deepergcn.ops.kernels.cpu.rows import FLUSH, flush
 
 _U = np.uint32

@@ -9,10 +9,10 @@ The slope in p is a mean of terms that are never negative, so that it has no can
 
 import numpy as np
 
-from deepergcn.ops.kernels.cpu.intrinsics import bare, prefetch_row, working_row, working_rows
-from deepergcn.ops.kernels.cpu.jit import body, kernel
-from deepergcn.ops.kernels.cpu.maths import excess, exp_pair, log, log1p, root_of_exp
-from deepergcn.ops.kernels.cpu.record import write_call
+from deepergcn.ops.kernels.cpu.machine.intrinsics import bare, prefetch_row, working_row, working_rows
+from deepergcn.ops.kernels.cpu.machine.jit import body, kernel
+from deepergcn.ops.kernels.cpu.machine.maths import excess, exp_pair, log, log1p, root_of_exp
+from deepergcn.ops.kernels.cpu.machine.record import write_call
 from deepergcn.ops.kernels.cpu.rows import chunk_begin, load_again, load_dominant, lookahead, prefetch_edge
 
 

@@ -13,10 +13,10 @@ Logarithms of powers are kept in float64, so that M has full float32 accuracy ho
 division by p makes this the path of powers that are not small.
 """
 
-from deepergcn.ops.kernels.cpu.intrinsics import prefetch_pair, working_row
-from deepergcn.ops.kernels.cpu.jit import body, kernel
-from deepergcn.ops.kernels.cpu.maths import excess_of, exp_of_double, log_in_double
-from deepergcn.ops.kernels.cpu.record import write_call
+from deepergcn.ops.kernels.cpu.machine.intrinsics import prefetch_pair, working_row
+from deepergcn.ops.kernels.cpu.machine.jit import body, kernel
+from deepergcn.ops.kernels.cpu.machine.maths import excess_of, exp_of_double, log_in_double
+from deepergcn.ops.kernels.cpu.machine.record import write_call
 from deepergcn.ops.kernels.cpu.rows import FROM_CACHE, chunk_begin, lookahead, message
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 from numba.extending import overload
 
-from deepergcn.ops.kernels.cpu.intrinsics import (
+from deepergcn.ops.kernels.cpu.machine.intrinsics import (
     AT_ONCE,
     add_products,
     either,
@@ -22,7 +22,7 @@ from deepergcn.ops.kernels.cpu.intrinsics import (
     prefetch_row,
     row_of,
 )
-from deepergcn.ops.kernels.cpu.jit import OPTIONS
+from deepergcn.ops.kernels.cpu.machine.jit import OPTIONS
 
 _AHEAD = 8  # edges between asking memory for a row and using it
 _NEAR = 1 << 21  # numbers that lie near enough in the processor's caches

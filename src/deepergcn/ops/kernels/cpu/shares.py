@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from deepergcn.ops.kernels.cpu.intrinsics import working_row
-from deepergcn.ops.kernels.cpu.jit import body, kernel
-from deepergcn.ops.kernels.cpu.record import write_call
+from deepergcn.ops.kernels.cpu.machine.intrinsics import working_row
+from deepergcn.ops.kernels.cpu.machine.jit import body, kernel
+from deepergcn.ops.kernels.cpu.machine.record import write_call
 
 
 @body

@@ -11,10 +11,10 @@ in-edges in a small graph, as most atoms are, takes one pass with all its messag
 import numpy as np
 from numba import njit
 
-from deepergcn.ops.kernels.cpu.intrinsics import bare, prefetch_row, working_row, working_rows
-from deepergcn.ops.kernels.cpu.jit import body, kernel
-from deepergcn.ops.kernels.cpu.maths import weight
-from deepergcn.ops.kernels.cpu.record import write_call
+from deepergcn.ops.kernels.cpu.machine.intrinsics import bare, prefetch_row, working_row, working_rows
+from deepergcn.ops.kernels.cpu.machine.jit import body, kernel
+from deepergcn.ops.kernels.cpu.machine.maths import weight
+from deepergcn.ops.kernels.cpu.machine.record import write_call
 from deepergcn.ops.kernels.cpu.rows import (
     chunk_begin,
     edge_part,

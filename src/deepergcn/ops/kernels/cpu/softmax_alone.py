@@ -7,10 +7,10 @@ a vertex with more than four takes two passes, which make every message twice ra
 import numpy as np
 from numba import njit
 
-from deepergcn.ops.kernels.cpu.intrinsics import bare, larger, row_of, working_row
-from deepergcn.ops.kernels.cpu.jit import body, kernel
-from deepergcn.ops.kernels.cpu.maths import weight
-from deepergcn.ops.kernels.cpu.record import write_call
+from deepergcn.ops.kernels.cpu.machine.intrinsics import bare, larger, row_of, working_row
+from deepergcn.ops.kernels.cpu.machine.jit import body, kernel
+from deepergcn.ops.kernels.cpu.machine.maths import weight
+from deepergcn.ops.kernels.cpu.machine.record import write_call
 from deepergcn.ops.kernels.cpu.rows import chunk_begin, message
 
 

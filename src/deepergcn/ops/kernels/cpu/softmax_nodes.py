@@ -19,10 +19,10 @@ neighbour lies in pairs of rows, [nodes, 2, channels]: an index such as ``channe
 
 import numpy as np
 
-from deepergcn.ops.kernels.cpu.intrinsics import choose, prefetch_pair, working_row
-from deepergcn.ops.kernels.cpu.jit import body, kernel
-from deepergcn.ops.kernels.cpu.maths import exp_of_double
-from deepergcn.ops.kernels.cpu.record import write_call
+from deepergcn.ops.kernels.cpu.machine.intrinsics import choose, prefetch_pair, working_row
+from deepergcn.ops.kernels.cpu.machine.jit import body, kernel
+from deepergcn.ops.kernels.cpu.machine.maths import exp_of_double
+from deepergcn.ops.kernels.cpu.machine.record import write_call
 from deepergcn.ops.kernels.cpu.rows import FROM_CACHE, chunk_begin, lookahead, message
 
 

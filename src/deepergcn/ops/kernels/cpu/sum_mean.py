@@ -1,8 +1,8 @@
 """The sum of the messages; the mean is it over the degree."""
 
-from deepergcn.ops.kernels.cpu.intrinsics import bare, prefetch_row, working_row
-from deepergcn.ops.kernels.cpu.jit import body, kernel
-from deepergcn.ops.kernels.cpu.record import write_call
+from deepergcn.ops.kernels.cpu.machine.intrinsics import bare, prefetch_row, working_row
+from deepergcn.ops.kernels.cpu.machine.jit import body, kernel
+from deepergcn.ops.kernels.cpu.machine.record import write_call
 from deepergcn.ops.kernels.cpu.rows import (
     chunk_begin,
     edge_part,

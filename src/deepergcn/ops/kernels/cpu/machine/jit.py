@@ -9,7 +9,7 @@ from typing import Any
 import numba
 import torch
 
-from deepergcn.ops.kernels.cpu.record import RECORD, every_chunk
+from deepergcn.ops.kernels.cpu.machine.record import RECORD, every_chunk
 from deepergcn.ops.kernels.machine_code import compile_kernel, kernel_folder
 
 # Products and sums may fuse into one rounding. Nothing else is allowed: NaN and infinity stay what they are.
@@ -20,13 +20,13 @@ LANES = {"fastmath": {"contract", "reassoc"}, "error_model": "numpy"}  # for sum
 _workqueue = threading.Lock()
 
 
-_FOLDER = kernel_folder(Path(__file__).parent)
+_FOLDER = kernel_folder(Path(__file__).parents[1])
 
 
 def body(function: Callable[..., None]) -> Any:
     """What a kernel does for one chunk: ``function(chunk, chunks, ...)`` writes into the arrays that it is given.
 
-    For a negative chunk it writes the call to a record instead; see :mod:`deepergcn.ops.kernels.cpu.record`.
+    For a negative chunk it writes the call to a record instead; see :mod:`deepergcn.ops.kernels.cpu.machine.record`.
     """
     return compile_kernel(function, _FOLDER, **OPTIONS)
 

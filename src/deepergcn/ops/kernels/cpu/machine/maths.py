@@ -10,8 +10,8 @@ import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
-from deepergcn.ops.kernels.cpu.intrinsics import bits_from_float, float_from_bits
-from deepergcn.ops.kernels.cpu.jit import OPTIONS
+from deepergcn.ops.kernels.cpu.machine.intrinsics import bits_from_float, float_from_bits
+from deepergcn.ops.kernels.cpu.machine.jit import OPTIONS
 
 _F = np.float32
 _LOWEST = _F(-87.3)  # exp of it is the smallest normal float32

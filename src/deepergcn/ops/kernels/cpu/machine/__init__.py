@@ -1,0 +1,1 @@
+"""What CPU kernels are written with: compilation, calls on many threads, vectors, instructions, vector mathematics."""
