@@ -1,9 +1,12 @@
 """Holes of the heap are given back often enough, and never for more than a small share of the time."""
 
 import ctypes
+import os
+import subprocess
 import sys
 import time
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 import torch
@@ -63,6 +66,36 @@ def test_nothing_happens_where_there_is_no_glibc(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sys, "platform", "darwin")
     assert heap._malloc_trim() is None
     heap._Heap(None).take(1 << 40)
+
+
+@pytest.mark.parametrize(
+    ("platform", "said", "asked"), [("linux", None, "1"), ("linux", "0", "0"), ("darwin", None, None)]
+)
+def test_large_pages_are_asked_for_unless_the_user_has_decided(
+    platform: str, said: str | None, asked: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(os, "environ", {} if said is None else {"THP_MEM_ALLOC_ENABLE": said})
+    heap.ask_for_large_pages()
+    assert os.environ.get("THP_MEM_ALLOC_ENABLE") == asked
+
+
+SETTING = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+LARGE_PAGES = """
+import re, torch, deepergcn.ops
+x = torch.ones(1 << 24)
+with open("/proc/self/smaps_rollup") as file:
+    print(re.search(r"AnonHugePages: *([0-9]+) kB", file.read())[1])
+"""
+
+
+@pytest.mark.skipif(
+    not SETTING.exists() or "[never]" in SETTING.read_text(), reason="this system gives no large pages on request"
+)
+def test_a_large_tensor_stands_on_large_pages() -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "THP_MEM_ALLOC_ENABLE"}
+    run = subprocess.run([sys.executable, "-c", LARGE_PAGES], env=environment, stdout=subprocess.PIPE, check=True)
+    assert int(run.stdout) > 0  # of 65,536 kB; a system short of large pages gives fewer
 
 
 @pytest.mark.parametrize(("platform", "answer", "kept"), [("linux", 1, True), ("linux", 0, False), ("win32", 1, False)])

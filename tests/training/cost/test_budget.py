@@ -1,5 +1,7 @@
 """Segments of recomputed layers: those chosen fit, and no others that fit recompute fewer layers."""
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,37 +10,56 @@ from deepergcn.training.cost.budget import Kept, choose_segments, peak, smallest
 
 
 def by_definition(layers: int, segments: tuple[int, ...], kept: Kept) -> float:
-    """The peak of a step, layer by layer: what is kept when the gradients of each segment are computed."""
-    inputs, rest = len(segments) * kept.input, (layers - sum(segments)) * kept.layer
-    peaks = [inputs + rest]
-    for number, length in reversed(list(enumerate(segments, start=1))):
-        peaks.append(number * kept.input + length * kept.layer)
-    return max(peaks)
+    """The peak of a step, layer by layer: what is held while backward goes from the last layer to the first."""
+    held = len(segments) * kept.input + (layers - sum(segments)) * kept.layer
+    highest = held
+    held = len(segments) * kept.input
+    for length in reversed(segments):
+        for left in range(length, 0, -1):
+            highest = max(highest, held + left * kept.layer)
+        held -= kept.input
+    return highest
 
 
-@given(st.integers(1, 30), st.integers(1, 50), st.integers(1, 60), st.integers(0, 2000))
+def all_segments(layers: int) -> Iterator[tuple[int, ...]]:
+    """Every choice of segments, from the first layer on."""
+    yield ()
+    for first in range(1, layers + 1):
+        for rest in all_segments(layers - first):
+            yield (first, *rest)
+
+
+@given(st.integers(1, 8), st.integers(1, 50), st.integers(1, 60), st.integers(0, 500))
 def test_the_fewest_layers_that_fit(layers: int, a: int, d: int, room: int) -> None:
     kept = Kept(a, d)
-    candidates = [(n, length) for length in range(1, layers + 1) for n in range(0, layers + 1, length)]
-    fitting = [n for n, length in candidates if peak(layers, n, length, kept) <= room]
-    segments = choose_segments(layers, kept, room)
-    if segments is None:
+    every = list(all_segments(layers))
+    assert [peak(layers, segments, kept) for segments in every] == [by_definition(layers, s, kept) for s in every]
+    fitting = [sum(segments) for segments in every if peak(layers, segments, kept) <= room]
+    chosen = choose_segments(layers, kept, room)
+    if chosen is None:
         assert not fitting
         assert smallest_peak(layers, kept) > room
         return
-    assert sum(segments) == min(fitting)
-    assert by_definition(layers, segments, kept) <= room
+    assert sum(chosen) == min(fitting)
+    assert peak(layers, chosen, kept) <= room
 
 
-def test_the_smallest_peak_is_reached() -> None:
+@given(st.integers(1, 8), st.integers(1, 50), st.integers(1, 60))
+def test_the_smallest_peak_is_that_of_the_best_choice(layers: int, a: int, d: int) -> None:
+    kept = Kept(a, d)
+    least = min(peak(layers, segments, kept) for segments in all_segments(layers))
+    assert smallest_peak(layers, kept) == pytest.approx(least, rel=1e-5)
+
+
+def test_later_segments_are_shorter() -> None:
     kept = Kept(layer=10, input=1)
-    least = smallest_peak(100, kept)
-    assert least == 33 * 1 + 3 * 10  # segments of sqrt(100 * 1 / 10), which is about 3
-    assert choose_segments(100, kept, least) is not None
-    assert choose_segments(100, kept, least - 1) is None
+    segments = choose_segments(100, kept, 52)
+    assert segments == (5, 5, *(4,) * 10, *(3,) * 10, *(2,) * 9)
+    assert peak(100, segments, kept) == 52  # where segments of one length take at least 63
+    assert choose_segments(100, kept, 40) is None
 
 
-@pytest.mark.parametrize(("room", "recomputed"), [(1000, 0), (991, 1), (550, 46), (63, 99)])
+@pytest.mark.parametrize(("room", "recomputed"), [(1000, 0), (991, 1), (550, 46), (63, 96)])
 def test_a_larger_budget_recomputes_less(room: int, recomputed: int) -> None:
     segments = choose_segments(100, Kept(layer=10, input=1), room)
     assert segments is not None

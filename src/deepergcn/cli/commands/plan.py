@@ -37,7 +37,7 @@ def plan(
         ("disk", memory_text(cost.disk)),
     ]
     if cost.segments:
-        rows.append(("recomputed", f"{sum(cost.segments)} layers, in segments of {cost.segments[0]}"))
+        rows.append(("recomputed", f"{sum(cost.segments)} layers, in {len(cost.segments)} segments"))
     print_table(("what", "about"), rows, right=["about"])
     if machine:
         _on_paper(cost)

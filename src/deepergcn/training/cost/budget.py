@@ -1,14 +1,17 @@
 """Which layers to recompute in backward, so that a network fits in a memory budget at the least cost in time.
 
-Of L layers the first n are recomputed in j segments of k layers, of each of which the input alone is kept; the last
-L - n keep all that backward needs. Where a layer keeps a bytes and its input has d, backward peaks at
+The first layers are recomputed in segments, of each of which the input alone is kept; the last layers keep all that
+backward needs. Where a layer keeps a bytes and its input has d, j segments of k_1, ..., k_j layers and r layers after
+them have a peak of
 
-    j d + max((L - n) a, k a),    n = j k,
+    max(j d + r a,  i d + k_i a for i = 1, ..., j),
 
-since the kept layers are done with before the first segment is computed again. Each recomputed layer costs one more
-forward: the fewest that fit are chosen. The least memory of all is that of nearly all layers with k near sqrt(L d / a).
+since backward goes from the last layer to the first, and is done with all that comes after a segment before that
+segment is computed again. The later a segment, the more inputs lie before it, and the shorter it has to be. Each
+recomputed layer costs one more forward, however long its segment: the fewest layers that fit are chosen.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -19,46 +22,36 @@ class Kept(NamedTuple):
     input: float
 
 
-def peak(layers: int, recomputed: int, length: int, kept: Kept) -> float:
-    """The bytes of activations at the peak of a step, with ``recomputed`` layers in segments of ``length``."""
-    if not recomputed:
-        return layers * kept.layer
-    return recomputed // length * kept.input + max(layers - recomputed, length) * kept.layer
+def peak(layers: int, segments: Sequence[int], kept: Kept) -> float:
+    """The bytes of activations at the peak of a step that recomputes these segments."""
+    after = len(segments) * kept.input + (layers - sum(segments)) * kept.layer
+    return max(after, *(i * kept.input + length * kept.layer for i, length in enumerate(segments, start=1)), 0)
 
 
 def choose_segments(layers: int, kept: Kept, room: float) -> tuple[int, ...] | None:
     """The lengths of the segments to recompute, the fewest layers in all; None where nothing fits in ``room`` bytes."""
     if layers * kept.layer <= room:
         return ()
-    best: tuple[int, float, int] | None = None
-    for length in range(1, layers + 1):
-        recomputed = _fewest(layers, length, kept, room)
-        if recomputed is not None:
-            found = recomputed, peak(layers, recomputed, length, kept), length
-            best = found if best is None else min(best, found)
-    if best is None:
-        return None
-    recomputed, _, length = best
-    return (length,) * (recomputed // length)
+    segments: list[int] = []
+    before = 0
+    for number in range(1, layers + 1):
+        longest = int((room - number * kept.input) // kept.layer)  # of this segment, and of what comes after it
+        if longest < 1:
+            return None
+        if layers - before <= 2 * longest:
+            return (*segments, layers - before - longest)
+        segments.append(longest)
+        before += longest
+    return None
 
 
 def smallest_peak(layers: int, kept: Kept) -> float:
-    """The least bytes of activations that any choice of segments takes."""
-    return min(peak(layers, _most(layers, length) * length, length, kept) for length in range(1, layers + 1))
-
-
-def _most(layers: int, length: int) -> int:
-    """The number of segments beyond which more save nothing: the layers after them keep as much as one segment."""
-    return -(-(layers - length) // length)
-
-
-def _fewest(layers: int, length: int, kept: Kept, room: float) -> int | None:
-    """The fewest layers in segments of one length that fit."""
-    gain = length * kept.layer - kept.input
-    if gain <= 0:
-        return None
-    segments = max(int((layers * kept.layer - room) / gain), 1)
-    for count in (segments, segments + 1):  # the first may be one too few
-        if count <= _most(layers, length) and peak(layers, count * length, length, kept) <= room:
-            return count * length
-    return None
+    """The least bytes of activations that any choice of segments takes, from above to a millionth of one."""
+    too_little, enough = 0.0, layers * kept.layer
+    while enough - too_little > 1e-6 * max(enough, 1):
+        middle = (too_little + enough) / 2
+        if choose_segments(layers, kept, middle) is None:
+            too_little = middle
+        else:
+            enough = middle
+    return enough

@@ -161,7 +161,7 @@ class _Line:
         segments: tuple[int, ...] = ()
         if training.memory is not None:
             segments = self._segments(parse_memory(training.memory), kept, still + around, evaluation)
-        activations = peak(depth, sum(segments), segments[0], kept) if segments else depth * kept.layer
+        activations = peak(depth, segments, kept)
         step = self._at("step") * max(training.flag_ascents, 1)
         step += sum(segments) * self._slope("forward") * self._share()
         epoch = probe.first_draw + (probe.steps - 1) * probe.later_draw + probe.steps * step
