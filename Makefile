@@ -86,6 +86,9 @@ bench: $(READY) ## install, then measure speed and memory beside PyTorch Geometr
 	$(BIN)/python -m benchmarks.growth
 	$(BIN)/python -m benchmarks.whole_steps proteins
 	$(BIN)/python -m benchmarks.whole_steps arxiv
+	$(BIN)/python -m benchmarks.reversible
+	$(BIN)/python -m benchmarks.processes
+	$(BIN)/python -m benchmarks.plan
 
 bench-gpu: $(READY) ## install, then measure speed and memory on a GPU beside PyTorch Geometric
 	$(BIN)/python -m benchmarks.gpu

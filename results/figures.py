@@ -25,7 +25,7 @@ from results.claims import claims
 from results.molecules import molecule_rows
 from results.recipes import recipe_rows
 from results.scores import depth_chart, score_rows
-from results.speed import all_tables, front_table, growth_table, prediction_table, tables_table
+from results.speed import all_tables, front_table, growth_table, plan_table, prediction_table, tables_table
 from results.state import state_table
 from results.thousand_layers import curves, thousand_layers
 
@@ -49,6 +49,7 @@ _FIGURES: dict[str, Callable[[], str]] = {
     "state": state_table,
     "predictions": prediction_table,
     "large tables": tables_table,
+    "plan": plan_table,
     "thousand_layers": thousand_layers,
 }
 _FIGURE = re.compile(r"(<!-- figure: (?P<name>[\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -13,6 +13,8 @@ FILES = (
     "epoch_molhiv",
     "loader_molhiv",
     "partitions_proteins",
+    "reversible",
+    "processes",
 )
 """The measurements that the tables show, in their order."""
 
@@ -108,6 +110,20 @@ def tables_table() -> str:
         machines.append(rows[0])
         for number, row in enumerate(rows):
             lines.append(f"| {name if number == 0 else ''} | {row['contestant']} | {_cpu(row)} | {_peak(row)} |")
+    return "\n".join([*lines, "", machine(machines)]) + "\n"
+
+
+def plan_table() -> str:
+    """What ``deepergcn plan`` said, and what the runs then took."""
+    lines = ["| run | an epoch, planned | measured | ratio | memory, planned | measured | ratio |", "|---" * 7 + "|"]
+    machines = []
+    for rows in read("plan").values():
+        machines.append(rows[0])
+        for row in rows:
+            seconds = (f"{float(row[name]):.2f} s" for name in ("plan_seconds", "seconds"))
+            memory = (f"{int(row[name]):,} MB" for name in ("plan_mb", "mb"))
+            cells = (row["run"], *seconds, row["seconds_ratio"], *memory, row["mb_ratio"])
+            lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, "", machine(machines)]) + "\n"
 
 
