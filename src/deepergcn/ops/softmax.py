@@ -13,15 +13,19 @@ from deepergcn.ops.edge import EdgeTerm
 from deepergcn.ops.kernels.contract import FIXED, LEARNED, SEMI_GRADIENT, Gradients, Tensors
 from deepergcn.ops.kernels.cpu import softmax as on_edges
 from deepergcn.ops.kernels.cpu import softmax_alone as alone
+from deepergcn.ops.kernels.cpu import softmax_messages as on_messages
 from deepergcn.ops.kernels.cpu import softmax_nodes as on_nodes
+from deepergcn.ops.kernels.cpu.machine.lanes import LANES
 from deepergcn.ops.operators import affine
 from deepergcn.ops.operators.aggregation import register
-from deepergcn.ops.operators.cpu import Array, array, chunk_count, edge_arrays, floor_and_eps, run_backward
+from deepergcn.ops.operators.cpu import Array, array, chunk_count, edge_arrays, floor_and_eps, in_blocks, run_backward
 from deepergcn.ops.operators.device import has_kernels
 from deepergcn.ops.operators.dispatch import aggregate, is_learned
 from deepergcn.ops.operators.node_path import message_range, on_edge_path, target_shares, untouched
 from deepergcn.ops.plain import SPREAD
 from deepergcn.ops.reference import EPS
+
+_BEYOND_CACHE = 1 << 23  # bytes of features, from which on reading them costs more than an exponential an edge
 
 
 def softmax(
@@ -101,6 +105,12 @@ def _forward(x: Tensor, beta: Tensor, graph: Tensors, edge: Tensors, eps: float 
         return [out, dominant, offset, total, variance, shift.fill_(torch.inf), origin.zero_()]
     shift.copy_(torch.from_numpy(one[0]))
     origin.copy_(torch.from_numpy(one[1]))
+    if mode != LEARNED and _beyond_cache(values):
+        constants = in_blocks(np.stack([array(beta), *one]).astype(np.float32))
+        on_messages.forward(
+            chunks, rowptr, source, values, constants, *bounds, *(array(t) for t in (out, offset, total))
+        )
+        return [out, untouched(dominant), offset, total, variance, shift, origin]
     powers = np.empty((values.shape[0], 2, values.shape[1]), values.dtype)
     on_nodes.exponentials(chunks, values, *bounds, array(beta.double()), array(shift), array(origin), powers)
     on_nodes.forward(
@@ -150,6 +160,10 @@ def _one_shift(chunks: int, x: Array, beta: Array, floor: Any, eps: Any) -> tupl
     with np.errstate(over="ignore", invalid="ignore"):
         safe = np.abs(beta) * (most - least) <= SPREAD
     return (np.where(beta >= 0, most, least), np.clip(0.0, least, most)) if safe.all() else None
+
+
+def _beyond_cache(x: Array) -> bool:
+    return x.dtype == np.float32 and x.shape[1] >= LANES and x.nbytes >= _BEYOND_CACHE
 
 
 def _backward(

@@ -11,7 +11,7 @@ from deepergcn.ops.kernels.cpu import affine as kernels
 from deepergcn.ops.kernels.cpu.affine_steps import BETA, BIAS, CONSTANTS, DBETA, SIGN, SLOPE, SUMS
 from deepergcn.ops.kernels.cpu.machine.intrinsics import AT_ONCE
 from deepergcn.ops.kernels.cpu.machine.lanes import LANES
-from deepergcn.ops.operators.cpu import Array, array, chunk_count, floor_and_eps
+from deepergcn.ops.operators.cpu import Array, array, channel_of_lanes, chunk_count, floor_and_eps, in_blocks
 
 
 def fits(x: Tensor, edge: Sequence[Tensor]) -> bool:
@@ -54,7 +54,7 @@ def run_backward(
     """The gradients of x, of the weight and the bias, and of beta; ``rule`` are the rows that a target has."""
     values = array(x)
     chunks, features = chunk_count(graph, x.shape[1]), edge[0].shape[1]
-    lanes = _lanes(x.shape[1])
+    lanes = channel_of_lanes(x.shape[1])
     dx = torch.empty_like(x, memory_format=torch.contiguous_format)
     totals = np.zeros((chunks, len(lanes) // LANES * SUMS, LANES))
     kernels.backward(
@@ -76,26 +76,19 @@ def run_backward(
 
 
 @functools.cache
-def _lanes(channels: int) -> Array:
-    """The channel of every lane; the last block overlaps that before it where blocks do not come out even."""
-    starts = np.minimum(np.arange(0, channels, LANES), channels - LANES)
-    return np.asarray(starts[:, None] + np.arange(LANES)).reshape(-1)
-
-
 def _constants(edge: Sequence[Tensor], sign: Array | float, beta: Array | float, slope: Array | float) -> Array:
     """``constants`` of the kernels."""
     _, weight, bias = edge
     rows = np.zeros((CONSTANTS, weight.shape[0]), np.float32)
     rows[: weight.shape[1]] = array(weight).T
     rows[BIAS], rows[SIGN], rows[BETA], rows[SLOPE] = array(bias), sign, beta, slope
-    found = rows[:, _lanes(weight.shape[0])].reshape(CONSTANTS, -1, LANES)
-    return np.ascontiguousarray(found.transpose(1, 0, 2))
+    return in_blocks(rows)
 
 
 def _in_blocks(rows: Sequence[Tensor]) -> Tensor:
     """Rows [targets, channels] next to each other for every block: [targets, blocks, rows, LANES]."""
     targets, channels = rows[0].shape
     if channels % LANES:
-        lanes = torch.from_numpy(_lanes(channels))
+        lanes = torch.from_numpy(channel_of_lanes(channels))
         rows = [row[:, lanes] for row in rows]
     return torch.stack([row.reshape(targets, -1, LANES) for row in rows], dim=2)

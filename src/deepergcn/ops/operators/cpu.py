@@ -10,6 +10,7 @@ from torch import Tensor
 from deepergcn.errors import InputError
 from deepergcn.ops.kernels.cpu.backward import backward
 from deepergcn.ops.kernels.cpu.machine.intrinsics import AT_ONCE
+from deepergcn.ops.kernels.cpu.machine.lanes import LANES
 
 _MOST_CHUNKS = 64
 _WORK_A_CHUNK = 1 << 18  # edges and vertices times channels; less is not worth another chunk
@@ -35,6 +36,18 @@ def chunk_count(graph: Sequence[Tensor], channels: int) -> int:
 def even_chunks(work: int, unit: int) -> int:
     """A chunk for about every ``unit`` of work: a power of two, so that 2, 4 or 8 threads get equal shares."""
     return int(min(1 << (work // unit).bit_length(), _MOST_CHUNKS))
+
+
+def channel_of_lanes(channels: int) -> Array:
+    """The channel of every lane; the last block overlaps that before it where blocks do not come out even."""
+    starts = np.minimum(np.arange(0, channels, LANES), channels - LANES)
+    return np.asarray(starts[:, None] + np.arange(LANES)).reshape(-1)
+
+
+def in_blocks(rows: Array) -> Array:
+    """Rows [rows, channels] as kernels take them block by block of channels: [blocks, rows, LANES]."""
+    found = rows[:, channel_of_lanes(rows.shape[1])].reshape(rows.shape[0], -1, LANES)
+    return np.ascontiguousarray(found.transpose(1, 0, 2))
 
 
 def floor_and_eps(eps: float | None, x: Array) -> tuple[Any, Any]:

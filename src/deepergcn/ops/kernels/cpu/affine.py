@@ -21,7 +21,7 @@ from deepergcn.ops.kernels.cpu.affine_steps import (
 )
 from deepergcn.ops.kernels.cpu.machine.intrinsics import AT_ONCE, bare, block_rows, prefetch_row
 from deepergcn.ops.kernels.cpu.machine.jit import OPTIONS, body, kernel
-from deepergcn.ops.kernels.cpu.machine.lanes import LANES
+from deepergcn.ops.kernels.cpu.machine.lanes import LANES, first_channel
 from deepergcn.ops.kernels.cpu.machine.record import write_call
 from deepergcn.ops.kernels.cpu.rows import FLUSH, chunk_begin, flush, lookahead
 
@@ -40,12 +40,6 @@ def _take(features, place, start, count, near):
             e = place[start + i]
             for f in range(features.shape[1]):
                 near[i, f] = features[e, f]
-
-
-@njit(inline="always")
-def _first_channel(block, channels):
-    """Where a block begins; the last one overlaps that before it where the blocks do not come out even."""
-    return min(block * LANES, channels - LANES)
 
 
 @body
@@ -72,10 +66,10 @@ def _forward(chunk, chunks, rowptr, source, place, x, features, constants, floor
                     prefetch_row(features, place[k])
             _take(features, place, start, count, near)
             for b in range(blocks):
-                j, first = _first_channel(b, channels), start == begin
+                j, first = first_channel(b, channels), start == begin
                 add(outputs, x, near, constants, b, j, floor, eps, source, start, count, first, state, kept)
         for b in range(blocks):
-            finish(outputs, v, begin == end, _first_channel(b, channels), state, b, constants)
+            finish(outputs, v, begin == end, first_channel(b, channels), state, b, constants)
 
 
 forward = kernel(_forward)
@@ -165,10 +159,10 @@ def _backward(chunk, chunks, rowptr, target, place, x, features, constants, floo
                     prefetch_row(features, place[k])
             _take(features, place, start, count, near)
             for b in range(blocks):
-                j = _first_channel(b, channels)
+                j = first_channel(b, channels)
                 backward_step(x, near, constants, b, j, floor, eps, target, start, count, np.intp(u), rule, sums, acc)
         for b in range(blocks):
-            j = _first_channel(b, channels)
+            j = first_channel(b, channels)
             for lane in range(LANES):
                 dx[u, j + lane] = acc[b, lane]
                 sums[b * SUMS + AT_ONCE, lane] += acc[b, lane]

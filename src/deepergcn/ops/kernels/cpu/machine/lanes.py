@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from llvmlite import ir
+from numba import njit
 from numba.core import cgutils
 
 LANES = 16
@@ -115,8 +116,8 @@ class Code:
         over = self.builder.fcmp_ordered(">", a.value, b.value, flags=flags)
         return Lanes(self.builder, self.builder.select(over, a.value, b.value, flags=flags))
 
-    def weight(self, t: Lanes) -> Lanes:
-        """``maths.weight``: exp(t) for t <= 0, and 0 where it cannot matter beside a weight of 1."""
+    def exp(self, t: Lanes) -> Lanes:
+        """``maths.exp``, for t from -87 to 88 alone."""
         rounded = t * _LOG2E + _ROUND
         k = rounded - _ROUND
         r = (t - k * _LN2_HIGH) - k * _LN2_LOW
@@ -127,7 +128,11 @@ class Code:
         shift, one = (ir.Constant(_INTS, [number] * LANES) for number in (23, 127 << 23))
         bits = self.builder.add(self.builder.shl(self.builder.bitcast(rounded.value, _INTS), shift), one)
         scale = Lanes(self.builder, self.builder.bitcast(bits, _FLOATS))
-        return self.all(0.0).where(t.compare("<", _VANISHED), scale * q + scale)  # NaN stays NaN
+        return scale * q + scale
+
+    def weight(self, t: Lanes) -> Lanes:
+        """``maths.weight``: exp(t) for t <= 0, and 0 where it cannot matter beside a weight of 1."""
+        return self.all(0.0).where(t.compare("<", _VANISHED), self.exp(t))  # NaN stays NaN
 
     def all(self, number: float) -> Lanes:
         """The same number in all lanes."""
@@ -160,3 +165,9 @@ class Variable:
 
     def set(self, value: Lanes) -> None:
         self._code.builder.store(value.value, self._address)
+
+
+@njit(inline="always")
+def first_channel(block, channels):
+    """Where a block begins; the last one overlaps that before it where the blocks do not come out even."""
+    return min(block * LANES, channels - LANES)
