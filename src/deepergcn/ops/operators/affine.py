@@ -1,6 +1,5 @@
 """From tensors to the kernels for affine edge terms of few features in float32, and back."""
 
-import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -75,7 +74,6 @@ def run_backward(
     return dx, [torch.from_numpy(found.copy()) for found in (weight, bias)], torch.from_numpy(dbeta.copy())
 
 
-@functools.cache
 def _constants(edge: Sequence[Tensor], sign: Array | float, beta: Array | float, slope: Array | float) -> Array:
     """``constants`` of the kernels."""
     _, weight, bias = edge

@@ -1,5 +1,6 @@
 """What the CPU operators share: tensors as arrays, chunks, and the one backward of all of them."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,6 +39,7 @@ def even_chunks(work: int, unit: int) -> int:
     return int(min(1 << (work // unit).bit_length(), _MOST_CHUNKS))
 
 
+@functools.cache
 def channel_of_lanes(channels: int) -> Array:
     """The channel of every lane; the last block overlaps that before it where blocks do not come out even."""
     starts = np.minimum(np.arange(0, channels, LANES), channels - LANES)
