@@ -71,6 +71,25 @@ def norm_relu_dropout(
     return out.to(x.dtype), mean, variance
 
 
+def norm_relu_and_sums(
+    x: Tensor, mean: Array, scale: Array, shift: Array, ptr: Tensor, *, relu: bool = True, sums: bool = True
+) -> tuple[Tensor, Tensor]:
+    """ReLU((x - mean) scale + shift) of float32 rows on a CPU, and its sums over the rows of every graph.
+
+    Args:
+        x: [nodes, channels].
+        mean, scale, shift: float32 [channels].
+        ptr: int64 [graphs + 1], where the nodes of every graph begin.
+        relu: whether there is a ReLU.
+        sums: whether the sums [graphs, channels] are wanted; else they have no rows.
+    """
+    out, totals = torch.empty_like(x), x.new_empty(len(ptr) - 1 if sums else 0, x.shape[1])
+    floor = np.float32(0 if relu else np.nan)
+    chunks = 1 if torch.get_num_threads() == 1 else _chunk_count(x)  # no result depends on the chunks
+    kernels.apply_and_add(chunks, array(ptr), array(x), mean, scale, shift, floor, array(out), array(totals))
+    return out, totals
+
+
 def _define(
     x: Tensor,
     weight: Tensor | None,

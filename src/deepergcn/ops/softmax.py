@@ -130,6 +130,22 @@ def _forward_alone(
     """[out], where nothing is kept for backward; a table of edge terms, as of molecules, has a kernel of its own."""
     if len(edge) != 2 or x.dtype != torch.float32:
         return _forward(x, beta, graph, edge, eps, FIXED)
+    none, nodes = x.new_zeros(1, x.shape[1]), torch.zeros(x.shape[0], dtype=torch.int64)
+    return [run_alone(x, beta, graph, edge, eps, none, nodes, own=False)]
+
+
+def run_alone(
+    x: Tensor,
+    beta: Tensor,
+    graph: Tensors,
+    edge: Tensors,
+    eps: float | None,
+    told: Tensor,
+    graphs: Tensor,
+    *,
+    own: bool,
+) -> Tensor:
+    """The kernel without a backward, of float32 features x_u + told_g and a table; with ``own`` plus h_v itself."""
     values, inverse_temperature = array(x), array(beta)
     out = torch.empty(graph[0].shape[0] - 1, x.shape[1])
     alone.forward(
@@ -137,12 +153,15 @@ def _forward_alone(
         *(array(t) for t in graph[:3]),
         values,
         *edge_arrays(edge),
+        array(told),
+        array(graphs),
+        own,
         *floor_and_eps(eps, values),
         _sign(inverse_temperature),
         inverse_temperature,
         array(out),
     )
-    return [out]
+    return out
 
 
 def _sign(beta: Array) -> Array:

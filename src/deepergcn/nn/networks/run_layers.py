@@ -9,6 +9,7 @@ from torch.nn import functional as F
 
 from deepergcn.nn.blocks import Block, ResPlusBlock
 from deepergcn.nn.encoders.edges import EdgeInput
+from deepergcn.nn.networks.predict_layers import predict_layers
 from deepergcn.nn.norm_relu_dropout import norm_relu_dropout
 from deepergcn.nn.recompute import recompute
 from deepergcn.nn.virtual_node import VirtualNode
@@ -39,6 +40,9 @@ def run_layers(
 
     Where no gradient is asked for, nothing of a layer is kept when the next has run.
     """
+    predicted = predict_layers(layers, h, v, *around)
+    if predicted is not None:
+        return predicted
     start = 0
     for length in segments if torch.is_grad_enabled() else ():
         modules: list[nn.Module] = list(layers[start : start + length])

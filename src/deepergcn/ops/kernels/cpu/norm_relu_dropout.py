@@ -7,10 +7,10 @@ the same bits for any number of threads, and never stored.
 import numpy as np
 from numba import njit
 
-from deepergcn.ops.kernels.cpu.machine.intrinsics import mixed, nth_key, sum_rows, working_row
+from deepergcn.ops.kernels.cpu.machine.intrinsics import bare, mixed, nth_key, row_of, sum_rows, working_row
 from deepergcn.ops.kernels.cpu.machine.jit import LANES, body, kernel
 from deepergcn.ops.kernels.cpu.machine.record import write_call
-from deepergcn.ops.kernels.cpu.rows import FLUSH, flush
+from deepergcn.ops.kernels.cpu.rows import FLUSH, chunk_begin, flush
 
 _U = np.uint32
 
@@ -74,6 +74,36 @@ def _apply(chunk, chunks, x, mean, scale, shift, floor, seed, threshold, gain, o
 
 
 apply = kernel(_apply)
+
+
+@body
+def _apply_and_add(chunk, chunks, ptr, x, mean, scale, shift, floor, out, totals):
+    """As ``apply`` without dropout, and the sum of out over the rows from ``ptr[g]`` to ``ptr[g + 1]`` of every graph g.
+
+    ``totals`` is [graphs, channels], or has no rows where the sums are not wanted.
+    """
+    if chunk < 0:
+        write_call(chunks)
+        return
+    x, mean, scale, shift, out = bare(x), bare(mean), bare(scale), bare(shift), bare(out)
+    channels = x.shape[1]
+    sums = working_row(x, channels)
+    for g in range(chunk_begin(ptr, chunk, chunks), chunk_begin(ptr, chunk + 1, chunks)):
+        for j in range(channels):
+            sums[j] = 0
+        for u in range(ptr[g], ptr[g + 1]):
+            row, result = row_of(x, u), row_of(out, u)
+            for j in range(channels):
+                h = (row[j] - mean[j]) * scale[j] + shift[j]
+                h = floor if h <= floor else h
+                result[j] = h
+                sums[j] += h
+        if totals.shape[0]:
+            for j in range(channels):
+                totals[g, j] = sums[j]
+
+
+apply_and_add = kernel(_apply_and_add)
 
 
 @body

@@ -1,0 +1,197 @@
+"""Layers of predictions with fewer passes over the features: what a backward would need is not made.
+
+A layer h + conv(ReLU(norm(h))) is three passes here: norm, ReLU and the sums for the virtual node; the aggregation, to
+which the vertex itself and its virtual node are added; and the last Linear layer, which adds to h in place. The biases of
+these Linear layers are the same for all vertices: they are owed to h, as a row that the next norm subtracts from its mean.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn.modules import module as torch_module
+
+from deepergcn.nn.blocks import Block, PlainBlock, ResPlusBlock
+from deepergcn.nn.conv.aggregators import SoftmaxAggregation
+from deepergcn.nn.conv.gen_conv import GENConv
+from deepergcn.nn.encoders.edges import EdgeInput
+from deepergcn.nn.norms import BatchNorm
+from deepergcn.nn.virtual_node import VirtualNode
+from deepergcn.ops import Adjacency, Table
+from deepergcn.ops.kernels.cpu.machine.intrinsics import WIDEST
+from deepergcn.ops.norm_relu_dropout import norm_relu_and_sums
+from deepergcn.ops.operators.aggregation import is_eager
+from deepergcn.ops.path import is_forward_only, on_plain_path
+from deepergcn.ops.softmax import run_alone
+
+Row = npt.NDArray[np.float32]
+
+
+class Graphs(NamedTuple):
+    """Which vertices belong together: the graph of every vertex, and where each graph begins."""
+
+    batch: Tensor
+    ptr: Tensor
+
+
+def predict_layers(
+    layers: Sequence[Block],
+    h: Tensor,
+    v: Tensor | None,
+    graph: Tensor | Adjacency,
+    edge: EdgeInput | None,
+    virtual: VirtualNode | None,
+    batch: Tensor | None,
+) -> Tensor | None:
+    """The features of the vertices after all layers, as :func:`run_layers`; None where this code does not fit.
+
+    It fits pre-activation blocks with batch norm, softmax aggregation, embedded edge categories and, where there are
+    virtual nodes, vertices in the order of their graphs, on a CPU in float32, if nobody has hooks on these modules.
+    """
+    if not (is_forward_only() and _is_plain(h) and isinstance(graph, Adjacency)):
+        return None
+    modules = [*layers, *(() if virtual is None else (virtual,))]
+    if not all(map(_fits_layer, layers)) or any(map(_is_watched, modules)):
+        return None
+    graphs = _graphs(h, v, batch)
+    terms = [layer.conv.edge_term(edge) for layer in layers if isinstance(layer.conv, GENConv)]
+    if graphs is None or not all(isinstance(term, Table) and term.table.dtype == torch.float32 for term in terms):
+        return None
+    if virtual is not None and not all(map(_fits_update, virtual.updates)):
+        return None
+    owed = np.zeros(h.shape[1], np.float32)
+    for number, (layer, term) in enumerate(zip(layers, terms, strict=True)):
+        conv: Any = layer.conv
+        if isinstance(layer, PlainBlock):  # the virtual nodes are in the input of the first
+            h, owed = _linear(conv.mlp, _update(conv, h, graph, term, None, graphs)), owed * 0
+            continue
+        heard, sums = norm_relu_and_sums(h, *_moments(layer.norm, owed), graphs.ptr, sums=v is not None)
+        if v is not None and virtual is not None and number > 0:
+            v = _updated(virtual.updates[number - 1], v + sums)
+        u = _update(conv, heard, graph, term, v if number > 0 else None, graphs)
+        last: nn.Linear = conv.mlp[-1]
+        for module in conv.mlp[:-1]:
+            u = module(u)
+        h = h.addmm_(u, last.weight.t()) if number > 0 else torch.addmm(h, u, last.weight.t())
+        owed = owed if last.bias is None else owed + last.bias.detach().numpy()
+    return h.add_(torch.from_numpy(owed)) if owed.any() else h
+
+
+def _is_plain(h: Tensor) -> bool:
+    """Whether the kernels take these features."""
+    return (
+        h.dtype == torch.float32
+        and h.dim() == 2
+        and 0 < h.shape[0]
+        and 0 < h.shape[1] <= WIDEST
+        and h.device.type == "cpu"
+        and is_eager(h)
+        and not on_plain_path()
+        and not torch.is_autocast_enabled("cpu")
+    )
+
+
+def _fits_layer(layer: Block) -> bool:
+    conv = layer.conv
+    if type(conv) is not GENConv or layer.training or conv._shows_messages():
+        return False
+    if type(layer) is PlainBlock:
+        wired = layer.norm is None and layer.act is None
+    else:
+        wired = type(layer) is ResPlusBlock and layer.act is not None and _is_batch_norm(layer.norm)
+    rest = (conv.source_projection, conv.target_projection, conv.message_projection, conv.msg_norm, conv.root)
+    aggregation = conv.aggregation
+    return (
+        wired
+        and all(part is None for part in rest)
+        and type(aggregation) is SoftmaxAggregation
+        and isinstance(aggregation.y, float | int)
+        and aggregation.y == 0
+        and type(conv.mlp[-1]) is nn.Linear
+        and conv.mlp[-1].weight.dtype == torch.float32
+    )
+
+
+def _is_batch_norm(norm: nn.Module | None) -> bool:
+    """Whether it is a batch norm by running moments, or none."""
+    if norm is None:
+        return True
+    known = type(norm) in (BatchNorm, nn.BatchNorm1d) and not norm.training and norm.running_mean is not None
+    return bool(known and norm.running_mean.dtype == torch.float32)
+
+
+def _fits_update(update: nn.Module) -> bool:
+    """Whether the update of virtual nodes is Linear layers, each with a batch norm or none and ReLU."""
+    return (
+        isinstance(update, nn.Sequential)
+        and len(update) in (4, 6)
+        and all(
+            type(module) in (nn.Linear, nn.ReLU) or (len(update) == 6 and _is_batch_norm(module)) for module in update
+        )
+    )
+
+
+def _is_watched(module: nn.Module) -> bool:
+    """Whether somebody has a hook on a module or on one within it."""
+    return torch_module._has_any_global_hook() or any(
+        bool(part._forward_hooks) or bool(part._forward_pre_hooks) for part in module.modules()
+    )
+
+
+def _graphs(h: Tensor, v: Tensor | None, batch: Tensor | None) -> Graphs | None:
+    """The graphs of the vertices, which are one where there are no virtual nodes; None where they are out of order."""
+    if v is None or batch is None:
+        zeros = torch.zeros(h.shape[0], dtype=torch.int64)
+        return Graphs(zeros, torch.arange(h.shape[0] + 1))
+    if not bool((batch[1:] >= batch[:-1]).all()) or int(batch[0]) < 0 or int(batch[-1]) >= v.shape[0]:
+        return None
+    return Graphs(batch.contiguous(), torch.searchsorted(batch, torch.arange(v.shape[0] + 1)))
+
+
+def _moments(norm: nn.Module | None, owed: Row) -> tuple[Row, Row, Row]:
+    """(mean, scale, shift) of a batch norm for features to which a row is still owed."""
+    if not isinstance(norm, nn.BatchNorm1d):
+        return -owed, np.ones_like(owed), np.zeros_like(owed)
+    assert norm.running_mean is not None
+    assert norm.running_var is not None
+    mean, variance = norm.running_mean.numpy(), norm.running_var.numpy()
+    with np.errstate(all="ignore"):
+        scale = 1 / np.sqrt(variance + np.float32(norm.eps))
+        scale = scale if norm.weight is None else scale * norm.weight.detach().numpy()
+        shift = np.zeros_like(mean) if norm.bias is None else norm.bias.detach().numpy()
+        return mean - owed, scale, shift
+
+
+def _update(
+    conv: GENConv, x: Tensor, graph: Adjacency, term: Any, told: Tensor | None, graphs: Graphs
+) -> Tensor:
+    """h_v + m_v of every vertex, with the row of its virtual node in every h."""
+    aggregation: Any = conv.aggregation
+    beta = torch.as_tensor(aggregation.beta, dtype=torch.float32).expand(x.shape[1])
+    index = [graph.rowptr, graph.source, graph.edge, graph.rowptr_t]
+    batch = graphs.batch if told is not None else torch.zeros_like(graphs.batch)
+    rows = x.new_zeros(1, x.shape[1]) if told is None else told
+    return run_alone(x, beta, index, list(term), conv.eps, rows, batch, own=True)
+
+
+def _linear(mlp: Iterable[nn.Module], u: Tensor) -> Tensor:
+    for module in mlp:
+        u = module(u)
+    return u
+
+
+def _updated(update: Any, v: Tensor) -> Tensor:
+    """The virtual nodes after an update, [graphs, channels]."""
+    alone = torch.arange(v.shape[0] + 1)
+    norm: nn.Module | None = None
+    for module in update:
+        if isinstance(module, nn.Linear):
+            v, norm = module(v), None
+        elif isinstance(module, nn.ReLU):
+            v, _ = norm_relu_and_sums(v, *_moments(norm, np.zeros(v.shape[1], np.float32)), alone, sums=False)
+        else:
+            norm = module
+    return v
