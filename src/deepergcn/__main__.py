@@ -11,8 +11,10 @@ def main() -> None:
     if packages:
         sys.stderr.write(f"error: {advice('the program deepergcn', packages)}\n")
         raise SystemExit(2)
+    from deepergcn.cli.loading import own_process
     from deepergcn.cli.main import main as run
 
+    own_process()
     run()
 
 

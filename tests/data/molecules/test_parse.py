@@ -1,8 +1,12 @@
 """Molecules are read in parallel and in order; what cannot be read is kept with RDKit's reason."""
 
+import dataclasses
+import random
+
 import numpy as np
 import pytest
 
+from deepergcn.data.molecules.featurize import MoleculeGraphs
 from deepergcn.data.molecules.parse import parse_molecules
 from deepergcn.data.molecules.skipped import Skipped
 from deepergcn.errors import InputError
@@ -115,3 +119,37 @@ def test_what_has_no_stereochemistry_is_read_faster_and_the_same() -> None:
     assert len(plain.skipped) == 3
     for name in ("atoms", "bonds", "bond_features", "num_atoms"):
         np.testing.assert_array_equal(getattr(fast.graphs, name), getattr(plain.graphs, name))
+
+
+_SEEDS = tuple(
+    """CC(=O)Oc1ccccc1C(=O)O [O-][N+](=O)c1ccc(Cl)cc1 O=N(=O)c1ccccc1 CN(=O)=O C[S+](C)[O-] OS(=O)(=O)O
+    c1ccc2[nH]ccc2c1 c1ccn[nH]1 c1cc[n+]([O-])cc1 [Fe]C1=CC=CC1 [Na+].[Cl-] [NH4+].[OH-] C[Si](C)(C)C P(=O)(O)(O)O
+    N#[N+][O-] [C-]#[O+] C=[N+]=[N-] B(O)O [BH4-] c1ccsc1 c1cc[se]c1 O=c1cc[nH]cc1 C1CC2CC1C2 C12C3C4C1C5C2C3C45
+    C%10CCCCC%10 [CH3] [CH2][CH2] [O][O] F[P-](F)(F)(F)(F)F [Pt+2] [U] [He] C[Hg]C [Cu]Cl [Al+3].[OH-].[OH-].[OH-]
+    c1ccc2c(c1)ccc1ccccc12 C1=CC=CC=CC=C1 O=C1C=CC(=O)C=C1 c1cnc2ncnc2[nH]1 N1C=CC=C1 [nH]1cccc1 C1=CN=CN1
+    CC(C)(C)C#N S(=O)(=O)(N)c1ccccc1 [O-]Cl(=O)=O CP(C)(C)=C C[N+](C)(C)C [H][H] [2H]O [CH3:1]C F/C=C/F N[C@@H](C)O
+    Cl(=O)(=O)(=O)O""".split()  # noqa: SIM905 (a list would be longer than the tests)
+)
+
+
+def _hostile(count: int) -> list[str]:
+    """SMILES with characters left out, doubled, changed and moved, the same in every call."""
+    draw, alphabet = random.Random(0), "CNOSPFIBcnosp()[]=#.%+-123456HleraSi@/\\ :*$~"
+    texts = list(_SEEDS)
+    while len(texts) < count:
+        text = list(draw.choice(_SEEDS) + (draw.choice(_SEEDS) if draw.random() < 0.3 else ""))
+        for _ in range(draw.randint(0, 2)):
+            place = draw.randrange(len(text))
+            text[place : place + draw.randint(0, 1)] = draw.choices(alphabet, k=draw.randint(0, 1)) or text[:1]
+        texts.append("".join(text))
+    return texts
+
+
+def test_hostile_texts_are_read_and_refused_the_same() -> None:
+    texts = _hostile(800)
+    fast, plain = parse_molecules(texts), parse_molecules(texts, keys=True)
+    assert fast.skipped == plain.skipped
+    assert 250 < len(fast.positions) < 650
+    assert fast.positions.tolist() == plain.positions.tolist()
+    for field in dataclasses.fields(MoleculeGraphs):
+        np.testing.assert_array_equal(getattr(fast.graphs, field.name), getattr(plain.graphs, field.name))

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from deepergcn.cli.loading import loading
 from deepergcn.cli.option_group import with_options
 from deepergcn.cli.options import InputArgument, ReadingOptions, RunArgument
 from deepergcn.cli.part_options import PartOptions, left_empty
@@ -24,12 +25,14 @@ def embed(
     reading: ReadingOptions,
 ) -> None:
     """Write the embeddings that a trained network computes for molecules or nodes; molecules part by part."""
-    from deepergcn.inference.predictions import EMBEDDING_NAMES
-    from deepergcn.inference.predictor import load
+    with loading():
+        from deepergcn.inference.predictions import EMBEDDING_NAMES
+        from deepergcn.inference.predictor import load
 
     parts.ending(output, EMBEDDING_NAMES)
     arguments = reading.arguments(data)
-    model = load(run)
+    with loading():
+        model = load(run)
     if parts.write("embed", run, model, output, EMBEDDING_NAMES, arguments):
         return
     embeddings = model.embed(**arguments)

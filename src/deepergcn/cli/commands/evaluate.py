@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from deepergcn.cli.loading import loading
 from deepergcn.cli.options import EdgesOption, NodeFeaturesOption, NodesOption, RunArgument, UnseenOption, unseen_choice
 from deepergcn.cli.terminal import say
 from deepergcn.cli.typed_tables import input_tables
@@ -34,10 +35,11 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON.")] = False,
 ) -> None:
     """Evaluate a trained network on the parts of its dataset, or on another file with labels."""
-    from deepergcn.cli.progress import molecule_bar
-    from deepergcn.data.dataset import PARTS
-    from deepergcn.inference.predictor import load
-    from deepergcn.training.own_data import Choices
+    with loading():
+        from deepergcn.cli.progress import molecule_bar
+        from deepergcn.data.dataset import PARTS
+        from deepergcn.inference.predictor import load
+        from deepergcn.training.own_data import Choices
 
     given, edge_tables, its_nodes = input_tables(data, nodes, edges)
     model = load(run)

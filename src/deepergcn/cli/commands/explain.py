@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from deepergcn.cli.loading import loading
 from deepergcn.cli.options import (
     EdgesOption,
     IdColumnOption,
@@ -41,10 +42,11 @@ def explain(
     ] = True,
 ) -> None:
     """Write the contribution of every atom and bond, or node and edge, to predictions, as CSV and as a page."""
-    from deepergcn.inference.explain import explain as explain_rows
-    from deepergcn.inference.explain import write_contributions, write_page
-    from deepergcn.inference.predictions import check_ending
-    from deepergcn.inference.predictor import load
+    with loading():
+        from deepergcn.inference.explain import explain as explain_rows
+        from deepergcn.inference.explain import write_contributions, write_page
+        from deepergcn.inference.predictions import check_ending
+        from deepergcn.inference.predictor import load
 
     check_ending(output, (".csv",))
     given, its_edges, _ = required_tables(data, nodes, edges)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from deepergcn.cli.loading import loading
 from deepergcn.cli.option_group import with_options
 from deepergcn.cli.options import InputArgument, ReadingOptions, RunArgument
 from deepergcn.cli.part_options import PartOptions, left_empty
@@ -34,13 +35,15 @@ def predict(
     A file of molecules is read, predicted and written part by part, whatever its length; call again after a kill, and
     finished parts stay. The nodes of a graph are predicted at once, with the graph in memory, and written part by part.
     """
-    from deepergcn.inference.predictions import PREDICTION_NAMES
-    from deepergcn.inference.predictor import load
+    with loading():
+        from deepergcn.inference.predictions import PREDICTION_NAMES
+        from deepergcn.inference.predictor import load
 
     if parts.ending(output, PREDICTION_NAMES) != ".csv" and spreadsheet:
         raise InputError(f"--spreadsheet: {output} is not a CSV file; expected a name that ends in .csv")
     arguments = reading.arguments(data)
-    model = load(run)
+    with loading():
+        model = load(run)
     how = {"inputs": inputs, "spreadsheet": spreadsheet}
     if parts.write("predict", run, model, output, PREDICTION_NAMES, arguments, **how):
         return

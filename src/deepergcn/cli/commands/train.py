@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deepergcn.cli.commands.evaluate import score_lines
+from deepergcn.cli.loading import loading
 from deepergcn.cli.option_group import with_options
 from deepergcn.cli.options import DataOption, RecipeArgument, SettingsOption
 from deepergcn.cli.own_data_options import OwnDataOptions, read_own_data
@@ -62,14 +63,15 @@ def train(
 ) -> None:
     """Train a deep graph network: a recipe, your own molecules, or your own tables of nodes and edges."""
     read = read_own_data(own, settings or (), recipe)  # before the slow imports, since its options are checked first
-    from deepergcn.cli.progress import run_display
-    from deepergcn.runs.folders import fold_folders, resumed_folder, seed_folders
-    from deepergcn.studies.folds import train_folds
-    from deepergcn.studies.pool import Stopped
-    from deepergcn.studies.seeds import train_runs
-    from deepergcn.training.distributed import is_first_process
-    from deepergcn.training.signals import Interrupted
-    from deepergcn.training.train import train as train_one
+    with loading():
+        from deepergcn.cli.progress import run_display
+        from deepergcn.runs.folders import fold_folders, resumed_folder, seed_folders
+        from deepergcn.studies.folds import train_folds
+        from deepergcn.studies.pool import Stopped
+        from deepergcn.studies.seeds import train_runs
+        from deepergcn.training.distributed import is_first_process
+        from deepergcn.training.signals import Interrupted
+        from deepergcn.training.train import train as train_one
 
     _check_cluster(runs, resume, ray, threads, devices)
     if own.folds is not None and ((runs or 1) > 1 or ray is not None or data is not None):

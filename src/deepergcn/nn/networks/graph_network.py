@@ -16,6 +16,7 @@ from deepergcn.nn.descriptors import DescriptorEncoder, DescriptorWidths
 from deepergcn.nn.encoders.edges import EdgeEncoder, EdgeEncoderSpec, EdgeInput, build_edge_encoder
 from deepergcn.nn.encoders.nodes import NodeEncoderSpec, build_node_encoder
 from deepergcn.nn.links import LinkPredictor
+from deepergcn.nn.networks.predict_layers import predict_pooled
 from deepergcn.nn.networks.run_layers import Surroundings, run_layers
 from deepergcn.nn.norm_relu_dropout import norm_relu_dropout
 from deepergcn.nn.norms import NormName, build_norm
@@ -217,11 +218,14 @@ class GraphNetwork(nn.Module):
         edge = self._prepare_edges(given.edge_attr)
         batch, num_graphs = self._graphs(given, h)
         h = self._through_layers(h, graph, edge, batch, num_graphs)
-        if self.pre_activation:
+        pooled: Tensor | None = None
+        if self.pre_activation and self.level == "graph" and batch is not None:
+            pooled = predict_pooled(self.norm, h, batch, num_graphs, self.pooling)
+        if self.pre_activation and pooled is None:
             h = norm_relu_dropout(self.norm, h, self.dropout, self.training, relu=self.level != "graph")
         if self.level != "graph" or batch is None:
             return h
-        pooled = pool(self.pooling, h, batch, num_graphs)
+        pooled = pool(self.pooling, h, batch, num_graphs) if pooled is None else pooled
         if self.descriptors is None:
             return pooled
         return torch.cat((pooled, self.descriptors(given_descriptors, num_graphs)), dim=1)

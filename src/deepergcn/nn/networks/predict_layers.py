@@ -1,8 +1,9 @@
 """Layers of predictions with fewer passes over the features: what a backward would need is not made.
 
 A layer h + conv(ReLU(norm(h))) is three passes here: norm, ReLU and the sums for the virtual node; the aggregation, to
-which the vertex itself and its virtual node are added; and the last Linear layer, which adds to h in place. The biases of
-these Linear layers are the same for all vertices: they are owed to h, as a row that the next norm subtracts from its mean.
+which the vertex itself and its virtual node are added; and the last Linear layer, which adds to h in place. The biases
+of these Linear layers are the same for all vertices: they are owed to h, in a row that the next norm takes from its
+mean.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,8 +20,10 @@ from deepergcn.nn.conv.aggregators import SoftmaxAggregation
 from deepergcn.nn.conv.gen_conv import GENConv
 from deepergcn.nn.encoders.edges import EdgeInput
 from deepergcn.nn.norms import BatchNorm
+from deepergcn.nn.pooling import Pooling
 from deepergcn.nn.virtual_node import VirtualNode
 from deepergcn.ops import Adjacency, Table
+from deepergcn.ops.check import check_inputs, check_parameter
 from deepergcn.ops.kernels.cpu.machine.intrinsics import WIDEST
 from deepergcn.ops.norm_relu_dropout import norm_relu_and_sums
 from deepergcn.ops.operators.aggregation import is_eager
@@ -51,33 +54,49 @@ def predict_layers(
     It fits pre-activation blocks with batch norm, softmax aggregation, embedded edge categories and, where there are
     virtual nodes, vertices in the order of their graphs, on a CPU in float32, if nobody has hooks on these modules.
     """
-    if not (is_forward_only() and _is_plain(h) and isinstance(graph, Adjacency)):
+    if not (is_forward_only() and isinstance(graph, Adjacency) and _is_plain(h)):
         return None
-    modules = [*layers, *(() if virtual is None else (virtual,))]
-    if not all(map(_fits_layer, layers)) or any(map(_is_watched, modules)):
-        return None
-    graphs = _graphs(h, v, batch)
-    terms = [layer.conv.edge_term(edge) for layer in layers if isinstance(layer.conv, GENConv)]
-    if graphs is None or not all(isinstance(term, Table) and term.table.dtype == torch.float32 for term in terms):
+    if graph.num_sources != h.shape[0] or graph.num_targets != h.shape[0] or not all(map(_fits_layer, layers)):
         return None
     if virtual is not None and not all(map(_fits_update, virtual.updates)):
         return None
+    if any(map(_is_watched, [*layers, *(() if virtual is None else (virtual,))])):
+        return None
+    convs: list[Any] = [layer.conv for layer in layers]
+    terms = [conv.edge_term(edge) for conv in convs]
+    graphs = _graphs(h, v, batch)
+    if graphs is None or not all(isinstance(term, Table) and term.table.dtype == torch.float32 for term in terms):
+        return None
     owed = np.zeros(h.shape[1], np.float32)
-    for number, (layer, term) in enumerate(zip(layers, terms, strict=True)):
-        conv: Any = layer.conv
+    for number, (layer, conv, term) in enumerate(zip(layers, convs, terms, strict=True)):
         if isinstance(layer, PlainBlock):  # the virtual nodes are in the input of the first
-            h, owed = _linear(conv.mlp, _update(conv, h, graph, term, None, graphs)), owed * 0
+            h, owed = _through(conv.mlp, _update(conv, h, graph, term)), owed * 0
             continue
         heard, sums = norm_relu_and_sums(h, *_moments(layer.norm, owed), graphs.ptr, sums=v is not None)
-        if v is not None and virtual is not None and number > 0:
+        if v is None or virtual is None or number == 0:
+            u = _update(conv, heard, graph, term)
+        else:
             v = _updated(virtual.updates[number - 1], v + sums)
-        u = _update(conv, heard, graph, term, v if number > 0 else None, graphs)
-        last: nn.Linear = conv.mlp[-1]
-        for module in conv.mlp[:-1]:
-            u = module(u)
-        h = h.addmm_(u, last.weight.t()) if number > 0 else torch.addmm(h, u, last.weight.t())
+            u = _update(conv, heard, graph, term, v, graphs.batch)
+        *before, last = conv.mlp
+        h = (torch.addmm if number == 0 else torch.Tensor.addmm_)(h, _through(before, u), last.weight.t())
         owed = owed if last.bias is None else owed + last.bias.detach().numpy()
     return h.add_(torch.from_numpy(owed)) if owed.any() else h
+
+
+def predict_pooled(
+    norm: nn.Module | None, h: Tensor, batch: Tensor, num_graphs: int, pooling: Pooling
+) -> Tensor | None:
+    """The mean or the sum of norm(h) over the vertices of every graph; None where this code does not fit."""
+    if not (is_forward_only() and _is_plain(h) and _is_batch_norm(norm) and pooling in ("mean", "sum")):
+        return None
+    if norm is not None and _is_watched(norm):
+        return None
+    graphs = _graphs(h, h.new_empty(num_graphs, 0), batch)
+    if graphs is None:
+        return None
+    _, sums = norm_relu_and_sums(h, *_moments(norm, np.zeros(h.shape[1], np.float32)), graphs.ptr, relu=False)
+    return sums if pooling == "sum" else sums / graphs.ptr.diff().clamp(min=1)[:, None]
 
 
 def _is_plain(h: Tensor) -> bool:
@@ -85,7 +104,7 @@ def _is_plain(h: Tensor) -> bool:
     return (
         h.dtype == torch.float32
         and h.dim() == 2
-        and 0 < h.shape[0]
+        and h.shape[0] > 0
         and 0 < h.shape[1] <= WIDEST
         and h.device.type == "cpu"
         and is_eager(h)
@@ -142,10 +161,10 @@ def _is_watched(module: nn.Module) -> bool:
 
 
 def _graphs(h: Tensor, v: Tensor | None, batch: Tensor | None) -> Graphs | None:
-    """The graphs of the vertices, which are one where there are no virtual nodes; None where they are out of order."""
+    """The graphs of the vertices, of which each is one where there are no virtual nodes; None where out of order."""
     if v is None or batch is None:
-        zeros = torch.zeros(h.shape[0], dtype=torch.int64)
-        return Graphs(zeros, torch.arange(h.shape[0] + 1))
+        every = torch.arange(h.shape[0] + 1)
+        return Graphs(every[:-1], every)
     if not bool((batch[1:] >= batch[:-1]).all()) or int(batch[0]) < 0 or int(batch[-1]) >= v.shape[0]:
         return None
     return Graphs(batch.contiguous(), torch.searchsorted(batch, torch.arange(v.shape[0] + 1)))
@@ -166,19 +185,20 @@ def _moments(norm: nn.Module | None, owed: Row) -> tuple[Row, Row, Row]:
 
 
 def _update(
-    conv: GENConv, x: Tensor, graph: Adjacency, term: Any, told: Tensor | None, graphs: Graphs
+    conv: Any, x: Tensor, graph: Adjacency, term: Table, told: Tensor | None = None, batch: Tensor | None = None
 ) -> Tensor:
     """h_v + m_v of every vertex, with the row of its virtual node in every h."""
-    aggregation: Any = conv.aggregation
-    beta = torch.as_tensor(aggregation.beta, dtype=torch.float32).expand(x.shape[1])
+    check_inputs(x, graph, term, conv.eps)
+    check_parameter("beta", conv.aggregation.beta, x.shape[1], x.device)
+    beta = torch.as_tensor(conv.aggregation.beta, dtype=torch.float32).expand(x.shape[1])
+    if told is None or batch is None:
+        told, batch = x.new_zeros(1, x.shape[1]), torch.zeros(x.shape[0], dtype=torch.int64)
     index = [graph.rowptr, graph.source, graph.edge, graph.rowptr_t]
-    batch = graphs.batch if told is not None else torch.zeros_like(graphs.batch)
-    rows = x.new_zeros(1, x.shape[1]) if told is None else told
-    return run_alone(x, beta, index, list(term), conv.eps, rows, batch, own=True)
+    return run_alone(x, beta, index, list(term), conv.eps, told, batch, own=True)
 
 
-def _linear(mlp: Iterable[nn.Module], u: Tensor) -> Tensor:
-    for module in mlp:
+def _through(modules: Iterable[nn.Module], u: Tensor) -> Tensor:
+    for module in modules:
         u = module(u)
     return u
 

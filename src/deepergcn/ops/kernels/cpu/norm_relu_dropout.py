@@ -78,7 +78,7 @@ apply = kernel(_apply)
 
 @body
 def _apply_and_add(chunk, chunks, ptr, x, mean, scale, shift, floor, out, totals):
-    """As ``apply`` without dropout, and the sum of out over the rows from ``ptr[g]`` to ``ptr[g + 1]`` of every graph g.
+    """As ``apply`` without dropout, and the sum of out over the rows from ``ptr[g]`` to ``ptr[g + 1]`` of each graph g.
 
     ``totals`` is [graphs, channels], or has no rows where the sums are not wanted.
     """
