@@ -108,7 +108,8 @@ def test_other_networks_go_the_usual_way(options: dict[str, Any], taken: list[bo
 
 def test_a_hook_is_called(taken: list[bool]) -> None:
     network, inputs, seen = _network(), _inputs(), list[Any]()
-    network.layers[2].conv.aggregation.register_forward_hook(lambda *call: seen.append(call))
+    conv: Any = network.layers[2].conv
+    conv.aggregation.register_forward_hook(lambda *call: seen.append(call))
     with torch.no_grad(), forward_only():
         network(*inputs)
     assert len(seen) == 1
