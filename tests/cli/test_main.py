@@ -3,7 +3,10 @@
 import subprocess
 import sys
 
+import pytest
+
 from deepergcn.version import __version__
+from tests.cli.program import Program
 
 
 def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -25,6 +28,14 @@ def test_help_names_the_program() -> None:
     answer = run("--help")
     assert answer.returncode == 0
     assert "Train very deep graph networks" in answer.stdout
+
+
+@pytest.mark.parametrize("command", [(), ("train",), ("datasets",), ("datasets", "get")])
+def test_help_shows_no_type_behind_a_flag(deepergcn: Program, command: tuple[str, ...]) -> None:
+    answer = deepergcn(*command, "--help")
+    assert answer.code == 0
+    assert "--help" in answer.out
+    assert "<bool>" not in answer.out
 
 
 def test_unknown_command_is_one_clear_error() -> None:

@@ -4,6 +4,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from deepergcn.cli.command import Command, Group
 from deepergcn.cli.commands import datasets
 from deepergcn.cli.commands.card import card
 from deepergcn.cli.commands.convert import convert
@@ -27,6 +28,7 @@ _LONGEST = 3_000  # characters of an error: what it quotes of a file may be of a
 
 app = typer.Typer(
     name="deepergcn",
+    cls=Group,
     help="Train very deep graph networks.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -35,7 +37,7 @@ app = typer.Typer(
 app.add_typer(datasets.app, name="datasets")
 _COMMANDS = (train, plan, tune, recipes, evaluate, predict, explain, embed, reproduce, report, card, convert, export)
 for command in _COMMANDS:
-    app.command()(command)
+    app.command(cls=Command)(command)
 
 
 def _print_version(wanted: bool) -> None:

@@ -17,7 +17,8 @@ RecipeArgument = Annotated[
 ]
 DataOption = Annotated[str | None, typer.Option("--data", help="Dataset to use instead of the recipe's: name or path.")]
 SettingsOption = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting, e.g. model.num_layers=14.")
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a setting, e.g. model.num_layers=14; may be repeated."),
 ]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, or its model.safetensors alone.")]
 InputArgument = Annotated[
@@ -44,10 +45,13 @@ NodeFeaturesOption = Annotated[
     typer.Option("--node-features", metavar="FILE", help="Sparse features of the nodes, if training had them."),
 ]
 SmilesColumnOption = Annotated[
-    str | None, typer.Option("--smiles-column", help="Column of SMILES. Default: as in training.")
+    str | None, typer.Option("--smiles-column", metavar="COLUMN", help="Column of SMILES. Default: as in training.")
 ]
 IdColumnOption = Annotated[
-    str | None, typer.Option("--id-column", help="Column of ids of the molecules. Default: the molecules themselves.")
+    str | None,
+    typer.Option(
+        "--id-column", metavar="COLUMN", help="Column of ids of the molecules. Default: the molecules themselves."
+    ),
 ]
 UnseenOption = Annotated[
     str, typer.Option("--unseen", help="Categories not seen in training: error, or other (none of the known ones).")

@@ -34,9 +34,9 @@ class OwnDataOptions:
     molecules: Annotated[
         Text, _option("--molecules", "Your file of molecules: CSV, TSV, parquet, XLSX, SDF or SMI.", "FILE")
     ] = None
-    smiles_column: Annotated[Text, _option("--smiles-column", "Column of SMILES. Default: smiles.")] = None
+    smiles_column: Annotated[Text, _option("--smiles-column", "Column of SMILES. Default: smiles.", "COLUMN")] = None
     target: Annotated[
-        Texts, _option("--target", "Column of --molecules to predict; several separated by commas, or all.")
+        Texts, _option("--target", "Column of --molecules to predict; several separated by commas, or all.", "COLUMN")
     ] = None
     nodes: Annotated[
         Texts,
@@ -50,35 +50,39 @@ class OwnDataOptions:
             "FILE",
         ),
     ] = None
-    graphs: Annotated[Text, _option("--graphs", "Your folder of graphs, as deepergcn.train(graphs=...) writes it.")] = (
-        None
-    )
+    graphs: Annotated[
+        Text, _option("--graphs", "Your folder of graphs, as deepergcn.train(graphs=...) writes it.", "FOLDER")
+    ] = None
     links: Annotated[
         Text, _option("--links", "Your table of links to predict, with columns source and target.", "FILE")
     ] = None
     label: Annotated[
         Texts,
         _option(
-            "--label", "Column of --nodes to predict; several separated by commas; TYPE.COLUMN if nodes have types."
+            "--label",
+            "Column of --nodes to predict; several separated by commas; TYPE.COLUMN if nodes have types.",
+            "COLUMN",
         ),
     ] = None
     source_column: Annotated[
-        Text, _option("--source-column", "Column of --edges with the source node. Default: source.")
+        Text, _option("--source-column", "Column of --edges with the source node. Default: source.", "COLUMN")
     ] = None
     target_column: Annotated[
-        Text, _option("--target-column", "Column of --edges with the target node. Default: target.")
+        Text, _option("--target-column", "Column of --edges with the target node. Default: target.", "COLUMN")
     ] = None
     directed: Annotated[bool, _option("--directed", "Edges point from source to target only.")] = False
     features: Annotated[
-        Texts, _option("--features", "Columns of --nodes to use as features. Default: all that qualify.")
+        Texts, _option("--features", "Columns of --nodes to use as features. Default: all that qualify.", "COLUMNS")
     ] = None
-    edge_features: Annotated[Texts, _option("--edge-features", "Columns of --edges to use as features.")] = None
-    drop: Annotated[Texts, _option("--drop", "Columns not to use as features.")] = None
-    numeric: Annotated[Texts, _option("--numeric", "Features that must be numeric.")] = None
-    categorical: Annotated[Texts, _option("--categorical", "Features to treat as categories.")] = None
-    id_column: Annotated[Text, _option("--id-column", "Column of ids. Default: id; for molecules, their SMILES.")] = (
+    edge_features: Annotated[Texts, _option("--edge-features", "Columns of --edges to use as features.", "COLUMNS")] = (
         None
     )
+    drop: Annotated[Texts, _option("--drop", "Columns not to use as features.", "COLUMNS")] = None
+    numeric: Annotated[Texts, _option("--numeric", "Features that must be numeric.", "COLUMNS")] = None
+    categorical: Annotated[Texts, _option("--categorical", "Features to treat as categories.", "COLUMNS")] = None
+    id_column: Annotated[
+        Text, _option("--id-column", "Column of ids. Default: id; for molecules, their SMILES.", "COLUMN")
+    ] = None
     node_features: Annotated[
         Text,
         _option(
@@ -92,40 +96,51 @@ class OwnDataOptions:
     encoding: Annotated[
         Text,
         _option(
-            "--encoding", "Features from the graph itself: degree, random-walk, learned or edges (sums over edges)."
+            "--encoding",
+            "Features from the graph itself: degree, random-walk, learned or edges (sums over edges).",
+            "NAME",
         ),
     ] = None
-    task: Annotated[Text, _option("--task", "regression, binary, multi-class or multi-label.")] = None
+    task: Annotated[Text, _option("--task", "regression, binary, multi-class or multi-label.", "NAME")] = None
     metric: Annotated[
         Texts,
-        _option("--metric", "rocauc, pr-auc, accuracy, mcc, rmse, r2 ...; the first selects the best epoch."),
+        _option("--metric", "rocauc, pr-auc, accuracy, mcc, rmse, r2 ...; the first selects the best epoch.", "NAMES"),
     ] = None
-    positive: Annotated[Texts, _option("--positive", "The positive class, or one for each target.")] = None
-    missing: Annotated[Texts, _option("--missing", "Value that marks a missing label, such as -1.")] = None
+    positive: Annotated[Texts, _option("--positive", "The positive class, or one for each target.", "CLASS")] = None
+    missing: Annotated[Texts, _option("--missing", "Value that marks a missing label, such as -1.", "VALUE")] = None
     split: Annotated[
-        Text, _option("--split", "stratified, random, scaffold (molecules), or a column of train, valid, test.")
+        Text, _option("--split", "stratified, random, scaffold (molecules), or a column of train, valid, test.", "NAME")
     ] = None
     split_fractions: Annotated[
-        Text, _option("--split-fractions", "Sizes of train, valid and test. Default: 0.8,0.1,0.1.")
+        Text, _option("--split-fractions", "Sizes of train, valid and test. Default: 0.8,0.1,0.1.", "SIZES")
     ] = None
     folds: Annotated[
         Number, _option("--folds", "Number of folds of a cross-validation; reports the mean of their scores.")
     ] = None
     split_seed: Annotated[Number, _option("--split-seed", "Seed of a random or stratified split. Default: 0.")] = None
     delimiter: Annotated[
-        Text, _option("--delimiter", "Delimiter of the cells: comma, semicolon, tab or any character.")
+        Text, _option("--delimiter", "Delimiter of the cells: comma, semicolon, tab or any character.", "NAME")
     ] = None
-    fragments: Annotated[Text, _option("--fragments", "largest drops salts and solvents; all keeps them.")] = None
+    fragments: Annotated[Text, _option("--fragments", "largest drops salts and solvents; all keeps them.", "NAME")] = (
+        None
+    )
     descriptors: Annotated[
         Texts,
         _option(
             "--descriptors",
-            "Numbers beside the graph of each molecule: morgan, maccs, properties, rdkit, columns of numbers, or none.",
+            "Numbers beside the graph of each molecule: morgan, maccs, properties, rdkit, columns of numbers, or none. "
+            "Default: morgan,properties.",
             "NAMES",
         ),
     ] = None
     blend: Annotated[
-        Text, _option("--blend", "forest averages the network with a random forest on the same descriptors; or none.")
+        Text,
+        _option(
+            "--blend",
+            "forest averages the network with a random forest on the same descriptors; none leaves it out. "
+            "Default: forest up to 10,000 molecules.",
+            "NAME",
+        ),
     ] = None
     strict: Annotated[bool, _option("--strict", "Fail on a molecule that cannot be read.")] = False
 

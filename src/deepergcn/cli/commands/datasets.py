@@ -5,10 +5,11 @@ from typing import Annotated
 
 import typer
 
+from deepergcn.cli.command import Command, Group
 from deepergcn.cli.table import print_table
 from deepergcn.cli.terminal import say
 
-app = typer.Typer(help="List the datasets, or download one.", invoke_without_command=True)
+app = typer.Typer(cls=Group, help="List the datasets, or download one.", invoke_without_command=True)
 
 Root = Annotated[
     Path | None,
@@ -53,10 +54,10 @@ def datasets(
     say(f"data: {base}")
 
 
-@app.command()
+@app.command(cls=Command)
 def get(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The name of a dataset, such as ogbg-molhiv.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of a dataset, such as ogbg-molhiv.")],
     root: Root = None,
 ) -> None:
     """Download a dataset, or verify the files on disk."""

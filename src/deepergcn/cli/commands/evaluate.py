@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def evaluate(
     run: RunArgument,
     split: Annotated[
-        list[str] | None, typer.Option("--split", help="train, valid or test; may be repeated. Default: all three.")
+        list[str] | None,
+        typer.Option("--split", metavar="PART", help="train, valid or test; may be repeated. Default: all three."),
     ] = None,
     data: Annotated[
         str | None,
@@ -29,7 +30,8 @@ def evaluate(
     edges: EdgesOption = None,
     node_features: NodeFeaturesOption = None,
     metric: Annotated[
-        list[str] | None, typer.Option("--metric", help="Metrics, instead of those of the run; may be repeated.")
+        list[str] | None,
+        typer.Option("--metric", metavar="NAME", help="Metrics, instead of those of the run; may be repeated."),
     ] = None,
     unseen: UnseenOption = "error",
     as_json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON.")] = False,

@@ -32,13 +32,14 @@ def explain(
         typer.Option("--of", help="Target, class or label to explain. Default: the predicted class, or the first."),
     ] = None,
     items: Annotated[
-        list[str] | None, typer.Option("--item", help="Id of a row to explain; may be repeated. Default: the first.")
+        list[str] | None,
+        typer.Option("--item", metavar="ID", help="Id of a row to explain; may be repeated. Default: the first rows."),
     ] = None,
     most: Annotated[int, typer.Option("--most", help="Largest number of rows to explain.", min=1)] = 20,
     smiles_column: SmilesColumnOption = None,
     id_column: IdColumnOption = None,
     neighbours: Annotated[
-        bool, typer.Option(help="Look up the nearest training examples, which needs the data of training.")
+        bool, typer.Option(help="Look up the nearest training examples, which needs the training data.")
     ] = True,
 ) -> None:
     """Write the contribution of every atom and bond, or node and edge, to predictions, as CSV and as a page."""
