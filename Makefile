@@ -17,6 +17,7 @@ install: $(READY) ## install the package and its tools into .venv, every version
 $(READY): pyproject.toml $(LOCK)
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
 		{ echo "deepergcn needs Python 3.11, 3.12 or 3.13; set PYTHON=/path/to/it" >&2; exit 1; }
+	@echo "installing into $(VENV), which takes a few minutes the first time"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint $(LOCK) torch
 	$(BIN)/python -m pip install --quiet --constraint $(LOCK) --editable '.[dev]'

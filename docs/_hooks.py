@@ -16,7 +16,7 @@ _DISPLAY = re.compile(r"\$\$(.+?)\$\$", re.DOTALL)
 _INLINE = re.compile(r"(?<![\\$`])\$([^$\n`]+?)\$(?!\$)")
 _ROLE = re.compile(r":(?:class|data|func|meth|mod):(?=<code>)")
 _LONG = re.compile(r"<code>([^<\n]{38,})</code>")
-_SEVERAL = re.compile(r"<code>\w+(?:, \w+)+</code>\s*</td>.*?</tr>", re.DOTALL)
+_SEVERAL = re.compile(r"<code>(\w+(?:, \w+)+|parameters)</code>(\s*</td>.*?</tr>)", re.DOTALL)
 _STYLE = re.compile(r"<style>.*?</style>\n", re.DOTALL)
 _CODE = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
 
@@ -94,9 +94,15 @@ def on_page_content(html: str, **_: Any) -> str:
     Where they tell of several parameters in one line, each has its own default, in the signature. Code that is wider
     than the screen of a telephone may be broken there.
     """
+    html = _SEVERAL.sub(_several, html)
     html = _LONG.sub(r'<code class="long">\1</code>', html)
-    html = _SEVERAL.sub(lambda found: found[0].replace("<em>required</em>", ""), html)
     return _ROLE.sub("", html).replace("Example::</p>", "Example:</p>")
+
+
+def _several(found: re.Match[str]) -> str:
+    """A row of a table of parameters with each name by itself, and without the default that only one would have."""
+    names = ", ".join(f"<code>{name}</code>" for name in found[1].split(", "))
+    return names + found[2].replace("<em>required</em>", "")
 
 
 def commands() -> str:
@@ -115,6 +121,8 @@ def commands() -> str:
                 shown = "`, `".join(flags) or str(parameter.name)
                 if parameter.param_type_name == "argument":
                     shown = (parameter.metavar or str(parameter.name)).upper()
+                elif parameter.metavar:
+                    shown += f" {parameter.metavar}"
                 lines.append(f"| `{shown}` | {_cell(getattr(parameter, 'help', '') or '')} |")
             lines.append("")
     return "\n".join(lines)
@@ -181,7 +189,7 @@ def _type(hint: Any) -> str:
     text = re.sub(r"typing\.|Annotated\[(\w+), [^\]]*\]*\)?\]", lambda m: m[1] or "", str(text))
     text = re.sub(r"deepergcn[\w.]*\.|Optional\[(.*)\]$", lambda m: f"{m[1]} | None" if m[1] else "", text)
     text = re.sub(r"\bLiteral\[([^\]]*)\]", lambda m: m[1].replace("'", "").replace(", ", " or "), text)
-    text = re.sub(r"\btuple\[([^\[\]]*), \.\.\.\]", r"list of \1", text)
+    text = re.sub(r"\btuple\[((?:[^\[\]]|\[[^\[\]]*\])*), \.\.\.\]", r"list of \1", text)
     return re.sub(r"\bUnion\[(.*), NoneType\]", r"\1 | None", text)
 
 

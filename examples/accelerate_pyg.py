@@ -1,6 +1,7 @@
 """Speed up a model of PyTorch Geometric in place, train it, and turn it back.
 
-The ``state_dict`` and the results stay the same; what is not exactly as PyTorch Geometric defines it is left alone.
+The ``state_dict`` and the results stay the same; what is not exactly as PyTorch
+Geometric defines it is left alone.
 
 It prints::
 

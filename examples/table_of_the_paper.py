@@ -1,7 +1,8 @@
-"""Two cells of the paper's Table 1, on the molecules that come with the package, as a study.
+"""Two cells of the paper's Table 1, on the molecules that come with the package.
 
-Every cell is an ordinary run directory; call a stopped study again and it goes on. One epoch of a small network is
-nothing to conclude from: it shows the way. ``deepergcn reproduce table-1`` is the same on the command line.
+Every cell is an ordinary run directory; call a stopped study again and it goes on.
+One epoch of a small network is nothing to conclude from: it shows the way.
+``deepergcn reproduce table-1`` is the same on the command line.
 
 It prints::
 
@@ -20,11 +21,18 @@ from deepergcn.studies.write_report import write_report
 
 if __name__ == "__main__":
     small = ("model.hidden_channels=16", "training.batch_size=256")
-    grid = Grid(layers=[3], columns=["PlainGCN-max", "ResGCN+-max"], seeds=1, epochs=1, settings=small)
+    grid = Grid(
+        layers=[3],
+        columns=["PlainGCN-max", "ResGCN+-max"],
+        seeds=1,
+        epochs=1,
+        settings=small,
+    )
     plan = make_plan(load_study("table-1"), grid, data="solubility", out="study")
     print(f"cells {[cell.name for cell in plan.cells]}")
 
     reproduce(plan, jobs=1)
     write_report([Path("study")], export=Path("tables"), results=Path("results"))
     print(f"finished {len(read_results(Path('results/table-1.csv')))}")
-    print(next(Path("tables").glob("*.md")).read_text(encoding="utf-8").splitlines()[0])
+    table = next(Path("tables").glob("*.md")).read_text(encoding="utf-8")
+    print(table.splitlines()[0])

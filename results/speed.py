@@ -142,8 +142,9 @@ def machine(rows: list[Row]) -> str:
         key = tuple(row[name] for name in ("processor", "cores", "threads", "torch", "torch-geometric"))
         found.setdefault(key, []).append(row["date"])
     return "\n".join(
-        f"Measured on {processor.replace('(R)', '')}, {cores} cores, {threads} threads, with torch "
-        f"{torch.partition('+')[0]} and PyTorch Geometric {pyg}, {' to '.join(sorted({min(dates), max(dates)}))}."
+        f"Measured on {processor.replace('(R)', '')}, {cores} cores, {threads} thread{'s' * (int(threads) > 1)}, "
+        f"with torch {torch.partition('+')[0]} and PyTorch Geometric {pyg}, "
+        f"{' to '.join(sorted({min(dates), max(dates)}))}."
         for (processor, cores, threads, torch, pyg), dates in found.items()
     )
 

@@ -37,9 +37,9 @@ PRINTED = {
     ),
     "Y and N": mine(molecules(lambda i: "NY"[i % 2]), "positive is Y (by its meaning"),
     "two colours": mine(
-        molecules(lambda i: ["red", "blue"][i % 2]), "positive is red (the last in order; --positive says another)"
+        molecules(lambda i: ["red", "blue"][i % 2]), "positive is red (the last in order; --positive chooses another)"
     ),
-    "a positive class that is said": mine(molecules(active), "positive is inactive (as said)", positive=["inactive"]),
+    "a positive class that is said": mine(molecules(active), "positive is inactive (as given)", positive=["inactive"]),
     "classes of text": mine(
         molecules(lambda i: "abc"[i % 3]),
         "y: multi-class, since it holds text with 3 different values",
@@ -119,7 +119,7 @@ PRINTED = {
     ),
     "a split column": mine(
         molecules(active, header="smiles,y,split", split=part),
-        "column 'split' (--split says another): train 30, valid 15, test 15",
+        "column 'split' (--split chooses another): train 30, valid 15, test 15",
     ),
     "a split column in capitals": mine(
         molecules(active, header="smiles,y,SPLIT", split=lambda i: part(i).upper()), "column 'SPLIT'"
@@ -130,7 +130,7 @@ PRINTED = {
         "test 15",
     ),
     "another split column": mine(
-        molecules(active, header="smiles,y,fold", fold=part), "column 'fold' (as said)", split="fold"
+        molecules(active, header="smiles,y,fold", fold=part), "column 'fold' (as given)", split="fold"
     ),
     "masks": mine(
         molecules(
@@ -140,7 +140,7 @@ PRINTED = {
             val_mask=lambda i: masks(i, "valid"),
             test_mask=lambda i: masks(i, "test"),
         ),
-        "masks train_mask, val_mask, test_mask (--split says another): train 30, valid 15, test 15",
+        "masks train_mask, val_mask, test_mask (--split chooses another): train 30, valid 15, test 15",
     ),
     "fractions and a seed": mine(
         molecules(active),
@@ -150,15 +150,15 @@ PRINTED = {
         split_seed=3,
     ),
     "no test part": mine(molecules(active), "train 54, valid 6, test 0", split_fractions="0.9,0.1,0"),
-    "a random split": mine(molecules(number), "random with seed 1 (as said)", split="random", split_seed=1),
+    "a random split": mine(molecules(number), "random with seed 1 (as given)", split="random", split_seed=1),
     "a scaffold split": mine(
         "smiles,y\n" + "".join(f"C1{'C' * (i // 3 + 2)}1{'C' * (i % 3)},{i * 0.5}\n" for i in range(ROWS)),
-        "scaffold (as said)",
+        "scaffold (as given)",
         split="scaffold",
     ),
     # metrics
     "several metrics": mine(
-        molecules(active), "rocauc, ap, mcc (as said; the first chooses the epoch)", metric=["rocauc", "pr-auc,mcc"]
+        molecules(active), "rocauc, ap, mcc (as given; the first chooses the epoch)", metric=["rocauc", "pr-auc,mcc"]
     ),
     "a rare class": mine(molecules(lambda i: int(i % 10 == 0)), "rare classes have a higher weight in the loss"),
     # the file
@@ -184,7 +184,7 @@ PRINTED = {
     ),
     "salts left out": mine(molecules(active) + "CCO.[Na+].[Cl-],active\n", "the largest is kept", fragments="largest"),
     "repeated molecules": mine(
-        molecules(active) + "OC,inactive\n", "1 stand in an earlier row too; 1 have different labels in different rows"
+        molecules(active) + "OC,inactive\n", "1 already in an earlier row; 1 with different labels in different rows"
     ),
     "a regression with censored values": mine(
         molecules(lambda i: ">10" if i == 4 else number(i)),
@@ -205,7 +205,7 @@ PRINTED = {
     ),
     "an empty column": graph(nodes(size=size, note=lambda i: ""), "left out  note (empty)"),
     "features that are said": graph(nodes(size=size, weight=number), "features  weight (number)", features=["weight"]),
-    "a column that is left out": graph(nodes(size=size, weight=number), "left out  weight (as said)", drop=["weight"]),
+    "a column that is left out": graph(nodes(size=size, weight=number), "left out  weight (as given)", drop=["weight"]),
     "a number as a category": graph(
         nodes(size=size, group=lambda i: i % 4), "group (category of 4)", categorical=["group"]
     ),

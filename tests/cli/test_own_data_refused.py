@@ -181,7 +181,7 @@ REFUSED = {
     "no target": mine(molecules(active), "--molecules: expected --target", target=None),
     "an empty target": mine(molecules(lambda i: ""), "label column 'y' is empty"),
     "too few rows": mine("smiles,y\nCCO,1\nCCN,0\n", "which leaves none for"),
-    "a workbook": mine(b"PK\x03\x04", "it is no workbook .xlsx, or damaged", name="mine.xlsx"),
+    "a workbook": mine(b"PK\x03\x04", "it is not an .xlsx workbook, or it is damaged", name="mine.xlsx"),
     "an unknown ending": mine(
         "x",
         "expected a name that ends in .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .xlsx, .xlsm, .sdf",

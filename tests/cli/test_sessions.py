@@ -45,7 +45,7 @@ def test_a_chemist(deepergcn: Program, folder: Path) -> None:
     trained = deepergcn(*train, *SMALL)
     assert trained.code == 0, trained.err
     assert "positive is active (by its meaning" in trained.out
-    assert "split     scaffold (as said)" in trained.out
+    assert "split     scaffold (as given)" in trained.out
     assert "test rocauc" in trained.out
     assert deepergcn(*other).out.startswith("other_lab.csv (20 rows with a label) rocauc ")
     assert deepergcn(*predict).code == 0

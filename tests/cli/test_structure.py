@@ -50,7 +50,7 @@ def test_sparse_features(deepergcn: Program, tmp_path: Path) -> None:
     np.savez(tmp_path / "f.npz", **matrix)  # type: ignore[arg-type]
     trained = deepergcn("train", *given, "--node-features", "f.npz", "--projection", 4, *SMALL)
     assert trained.code == 0, trained.err
-    assert "features  f.npz (5 sparse features, projected at random to 4 channels as said)" in trained.out
+    assert "features  f.npz (5 sparse features, projected at random to 4 channels as given)" in trained.out
     assert deepergcn("evaluate", "run", "--split", "test").code == 0
     assert deepergcn("evaluate", "run", "--data", "nodes.csv", "--edges", "edges.csv").code == 0
     predict = ["predict", "run", "nodes.csv", "--edges", "edges.csv", "-o", "p.csv"]
@@ -62,7 +62,7 @@ def test_sparse_features(deepergcn: Program, tmp_path: Path) -> None:
     ("said", "message"),
     [
         (["--encoding", "magic"], "encoding is 'magic'; expected one of degree, random-walk, learned, edges"),
-        (["--projection", 8], "--projection: is of sparse features; expected --node-features with it"),
+        (["--projection", 8], "--projection: applies to sparse features; expected --node-features with it"),
         (["--encoding", "edges"], "has no edge features; expected numbers"),
         (["--node-features", "none.npz"], "none.npz: there is no such file"),
     ],

@@ -74,7 +74,7 @@ def test_seeds_are_resumed_where_they_stopped_and_nothing_is_written_beside_them
         patch.setattr(seeds, "train", stop_in_the_second)
         stopped = deepergcn("train", "--runs", 3, "--epochs", 2, *small)
     assert stopped.code == 143
-    assert "go on with: deepergcn train --resume --out runs/solubility\n" in stopped.err
+    assert "continue with: deepergcn train --resume --out runs/solubility\n" in stopped.err
     resumed = deepergcn("train", "--resume")
     assert resumed.code == 0, resumed.err
     assert "seed 1, in runs/solubility/seed-1" in resumed.out
@@ -120,7 +120,7 @@ def test_a_signal_ends_in_one_line_that_says_how_to_go_on(deepergcn: Program, mo
     answer = deepergcn("train")
     assert answer.code == 143
     assert answer.err == (
-        "stopped by SIGTERM in epoch 5 after 7 of its steps; all is saved, go on with: "
+        "stopped by SIGTERM in epoch 5 after 7 of its steps; all is saved, continue with: "
         "deepergcn train --resume --out 'runs/my run; $(x)'\n"
     )
 

@@ -174,7 +174,7 @@ def test_a_mistake_is_one_line(arguments: tuple[str, ...], expected: str, folder
     [
         ([("n1", "who")], "pair 1: 'who' is not the id of a node"),
         ([("n1", "n2"), ("n1", "n1")], "pair 2: links 'n1' with itself"),
-        (["n1", "n2"], "the pairs to predict are not all two ids"),
+        (["n1", "n2"], "some pairs to predict do not have two ids"),
         ([], "the pairs: has no rows; expected two nodes in each"),
     ],
 )

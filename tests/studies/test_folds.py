@@ -34,7 +34,9 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
 @pytest.fixture(scope="module")
 def trained(file: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, FoldsSummary]:
     found = own_molecules(file, targets="alcohol", choices=Choices(folds=3, fractions=(0.6, 0.3, 0.1)))
-    assert found.lines()[2][1].startswith("3 folds, stratified with seed 0 (--split says another), each the test part")
+    assert found.lines()[2][1].startswith(
+        "3 folds, stratified with seed 0 (--split chooses another), each the test part"
+    )
     settings = (*found.settings, *SMALL)
     out = tmp_path_factory.mktemp("runs") / "folds"
     return train_folds(3, "own-molecules", settings=settings, out=out, epochs=1, loaded=found.loaded)

@@ -122,7 +122,7 @@ def test_what_was_found_and_removed_is_said(tmp_path: Path) -> None:
     assert own_links(links, root=tmp_path).lines() == [
         ("data", "links.csv: 61 rows"),
         ("split", "random: train 48, valid 6, test 6"),
-        ("metric", "rocauc (the default of a task on links; --metric says others)"),
+        ("metric", "rocauc (the default of a task on links; --metric chooses others)"),
         ("graph", "60 links between 20 nodes; 6 and 6 pairs without a link drawn to score valid and test"),
         ("graph", "1 rows repeat a pair of an earlier row and count once"),
         ("graph", f"messages pass over the 48 train links (no others); {over}"),

@@ -18,6 +18,7 @@ from deepergcn.data.tables.columns import GAPS
 from deepergcn.data.task import Kind
 from deepergcn.errors import InputError
 from deepergcn.inference.predictions import Predictions
+from deepergcn.runs.data_report import DataReport
 
 Array = npt.NDArray[Any]
 
@@ -57,6 +58,7 @@ class NetworkEstimator(BaseEstimator):
     """
 
     model_: Trained
+    report_: DataReport | None
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from deepergcn.inference.predictions import Predictions
 
 
 class MoleculeEstimator(NetworkEstimator):
-    """The base of both; samples are SMILES or molecules of RDKit.
+    """The base of both; samples are SMILES or RDKit molecules.
 
     Args:
         fragments: ``"largest"`` keeps the largest fragment of each molecule alone.
@@ -87,7 +87,8 @@ class MoleculeClassifier(ClassifierPart, MoleculeEstimator):
         >>> from deepergcn import MoleculeClassifier
         >>> alcohols = ["C" * carbons + "O" for carbons in range(1, 41)]
         >>> soluble = ["yes" if carbons < 20 else "no" for carbons in range(1, 41)]
-        >>> model = MoleculeClassifier(num_layers=2, epochs=1, random_state=0).fit(alcohols, soluble)
+        >>> model = MoleculeClassifier(num_layers=2, epochs=1, random_state=0)
+        >>> model = model.fit(alcohols, soluble)
         >>> model.classes_.tolist(), model.predict_proba(["CCO"]).shape
         (['no', 'yes'], (1, 2))
 
@@ -115,7 +116,8 @@ class MoleculeRegressor(RegressorPart, MoleculeEstimator):
     Examples:
         >>> from deepergcn import MoleculeRegressor
         >>> alcohols = ["C" * carbons + "O" for carbons in range(1, 41)]
-        >>> model = MoleculeRegressor(num_layers=2, epochs=1, random_state=0).fit(alcohols, range(1, 41))
+        >>> model = MoleculeRegressor(num_layers=2, epochs=1, random_state=0)
+        >>> model = model.fit(alcohols, range(1, 41))
         >>> model.predict(["CCO"]).shape
         (1,)
 

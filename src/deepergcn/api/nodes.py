@@ -108,7 +108,8 @@ class NodeClassifier(ClassifierPart, NodeEstimator):
         >>> graph = networkx.karate_club_graph()
         >>> club = [graph.nodes[node].pop("club") for node in graph]
         >>> for node in graph: graph.nodes[node]["degree"] = graph.degree[node]
-        >>> model = NodeClassifier(graph, num_layers=2, epochs=1, random_state=0).fit(list(graph), club)
+        >>> model = NodeClassifier(graph, num_layers=2, epochs=1, random_state=0)
+        >>> model = model.fit(list(graph), club)
         >>> model.classes_.tolist(), model.predict([0, 33]).shape
         (['Mr. Hi', 'Officer'], (2,))
 

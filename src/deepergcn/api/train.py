@@ -27,7 +27,7 @@ from deepergcn.training.train import train as train_recipe
 Settings = Sequence[str] | Mapping[str, Any]
 """Changes to a recipe: ``["model.num_layers=14"]`` or ``{"model.num_layers": 14}``."""
 
-_CLASSES = "since its labels are integers, which number classes in PyTorch Geometric; task says otherwise"
+_CLASSES = "since its labels are integers, which number classes in PyTorch Geometric; task chooses another"
 
 
 def train(
@@ -82,7 +82,8 @@ def train(
         >>> import deepergcn
         >>> alcohols = ["C" * carbons + "O" for carbons in range(1, 41)]
         >>> soluble = [carbons < 20 for carbons in range(1, 41)]
-        >>> model = deepergcn.train(molecules=alcohols, target=soluble, epochs=1, settings={"model.num_layers": 2})
+        >>> small = {"model.num_layers": 2}
+        >>> model = deepergcn.train(molecules=alcohols, target=soluble, epochs=1, settings=small)
         >>> model.report.targets[0].classes
         {'false': 21, 'true': 19}
         >>> list(model.predict(["CCO", "CCCO"]).columns())

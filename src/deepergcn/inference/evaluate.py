@@ -37,7 +37,7 @@ def evaluate_rows(
 ) -> tuple[int, dict[str, MetricScore]]:
     """The number of rows that have a label, and the scores on them."""
     if rows.table is None:
-        raise InputError("the data to evaluate is no table; expected one that has a column of labels too")
+        raise InputError("the data to evaluate is not a table; expected one with a column of labels")
     y = read_labels(rows.table.take(rows.positions.numpy()), schema)
     items = torch.from_numpy(labelled(y))
     if not len(items):

@@ -96,7 +96,7 @@ def explain(
     chosen = _chosen(positions, items, most)
     names = model.output_names()
     if output is not None and output not in names:
-        raise InputError(f"--output is {output!r}; expected one of {', '.join(names)}")
+        raise InputError(f"output (--of) is {output!r}; expected one of {', '.join(names)}")
     with torch.no_grad():
         outputs, embeddings = model.outputs(dataset), model.embeddings(dataset)
     number = _number(model, outputs, None if output is None else names.index(output))

@@ -149,7 +149,7 @@ def _graph(model: "Predictor", nodes: str | Path | None, edges: str | Path | Non
         return model.dataset()
     provenance = model.info.provenance
     if not isinstance(provenance, LinkProvenance):
-        raise InputError("--nodes, --edges: the network was not trained on tables of your own; expected neither")
+        raise InputError("--nodes, --edges: the network was not trained on your own tables; expected neither")
     return transformed(read_link_graph(nodes, edges, provenance), model.recipe)
 
 
@@ -163,7 +163,7 @@ def _ends(model: "Predictor") -> tuple[str, str]:
 def _numbers(pairs: Sequence[tuple[str, str]], ids: Sequence[str]) -> Ints:
     """The numbers [2, pairs] of the nodes of a list of pairs."""
     if isinstance(pairs, Dataset) or any(isinstance(pair, str) or len(pair) != 2 for pair in pairs):
-        raise InputError("the pairs to predict are not all two ids; expected a list of (source, target), or a table")
+        raise InputError("some pairs to predict do not have two ids; expected a list of (source, target), or a table")
     known = {name: number for number, name in enumerate(ids)}
     for row, pair in enumerate(pairs, start=1):
         for name in pair:

@@ -239,7 +239,7 @@ class Predictor:
         """
         schema = label_schema(self.info.provenance)
         if schema is None:
-            raise InputError(f"{data}: the network was not trained on a user's own file, whose columns say the labels")
+            raise InputError(f"{data}: the network was trained on a named dataset; expected one of your own data")
         rows = self._rows(data, edges, None, None, None, unseen, None, progress, node_features)
         return evaluate_rows(self, rows, schema, metrics)
 

@@ -76,7 +76,10 @@ class _Frame:
         return found
 
     def _numbers(self) -> list[tuple[float, str]]:
-        return [(value, f"{value:g}") for value in nice_ticks(self.x_low, self.x_high, 8)]
+        """Round numbers; whole ones where all places are, such as epochs."""
+        whole = all(point.x == round(point.x) for line in self.chart.lines for point in line.points)
+        values = nice_ticks(self.x_low, self.x_high, 8)
+        return [(value, f"{value:g}") for value in values if value == round(value) or not whole]
 
     def tip(self, line: Line, point: Point) -> str:
         """The text of the tooltip."""
@@ -112,7 +115,7 @@ def _line(line: Line, frame: _Frame) -> str:
 def _legend(lines: tuple[Line, ...]) -> list[str]:
     """The legend below the chart, in rows and columns; if there are many lines, only some of them."""
     named = lines if len(lines) <= _MOST_NAMED else (lines[0], lines[len(lines) // 2], lines[-1])
-    width = 36 + round(6.1 * max((len(line.name) for line in named), default=0))
+    width = 40 + round(6.8 * max((len(line.name) for line in named), default=0))
     columns = min(max((WIDTH - _LEFT) // width, 1), 4)
     if any(line.style == "dashed" for line in named) and columns > 1:
         columns -= columns % 2  # a line and the dashed one that belongs to it side by side

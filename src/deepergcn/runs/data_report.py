@@ -134,7 +134,7 @@ class DataReport(_Report):
         if self.molecules is not None and (found := _molecules(self.molecules, self.fragments)):
             lines.append(("molecules", found))
         if self.descriptors:
-            lines.append(("beside", f"{', '.join(self.descriptors)} of each molecule; --descriptors says others"))
+            lines.append(("beside", f"{', '.join(self.descriptors)} of each molecule; --descriptors chooses others"))
         if self.blend is not None:
             lines.append(("blend", f"a {self.blend}; its weight is chosen by validation; --blend none leaves it out"))
         return [*lines, *(("graph", note) for note in self.notes)]
@@ -201,9 +201,9 @@ def _molecules(counts: MoleculeCounts, fragments: str) -> str:
         kept = "all are kept; --fragments largest keeps one" if fragments == "all" else "the largest is kept"
         parts.append(f"{counts.several_fragments:,} of several fragments, such as salts ({kept})")
     if counts.repeated:
-        parts.append(f"{counts.repeated:,} stand in an earlier row too")
+        parts.append(f"{counts.repeated:,} already in an earlier row")
     if counts.conflicting:
-        parts.append(f"{counts.conflicting:,} have different labels in different rows")
+        parts.append(f"{counts.conflicting:,} with different labels in different rows")
     if counts.crossing:
-        parts.append(f"{counts.crossing:,} of valid and test are in train too")
+        parts.append(f"{counts.crossing:,} of valid and test also in train")
     return "; ".join(parts)

@@ -60,7 +60,7 @@ def _page(folder: Path, predictions: bool) -> StudyPage | RunPage | TuningPage:
     if not (folder / "run.json").is_file():
         raise InputError(
             f"{folder}: holds neither a run nor a study nor a search; "
-            "expected what train, reproduce or tune has written"
+            "expected a folder that train, reproduce or tune has written"
         )
     return run_page(folder, _outcomes(folder) if predictions else None)
 

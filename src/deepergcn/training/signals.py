@@ -23,7 +23,7 @@ class Interrupted(Exception):  # noqa: N818, it is not an error
     def __str__(self) -> str:
         return (
             f"stopped by {signal.Signals(self.number).name} in epoch {self.epoch + 1} after {self.step} of its steps; "
-            f"all is saved, go on with: deepergcn train --resume --out {shlex.quote(str(self.folder))}"
+            f"all is saved, continue with: deepergcn train --resume --out {shlex.quote(str(self.folder))}"
         )
 
 

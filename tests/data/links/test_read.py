@@ -143,7 +143,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         {"edge_header": ("u", "v"), "edges": [("n1", "n2")]},
         "edges.csv: there is no column 'source' for the edges; the columns are 'u', 'v'",
     ),
-    "a repeated id": ({"nodes": [("n1", 1), ("n1", 2)]}, "nodes.csv: row 2: the id 'n1' is that of row 1 too"),
+    "a repeated id": ({"nodes": [("n1", 1), ("n1", 2)]}, "nodes.csv: row 2: the id 'n1' is also that of row 1"),
     "no column of ids": ({"nodes": True, "options": {"id_column": "name"}}, "nodes.csv: there is no column 'name'"),
     "no such feature": (
         {"nodes": True, "options": {"features": ["weight"]}},

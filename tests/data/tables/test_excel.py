@@ -67,7 +67,7 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
             read_columns(path)
         assert message in str(caught.value)
     path.write_bytes(b"PK\x03\x04")
-    with pytest.raises(InputError, match=r"it is no workbook \.xlsx, or damaged"):
+    with pytest.raises(InputError, match=r"it is not an \.xlsx workbook, or it is damaged"):
         read_columns(path)
     (tmp_path / "m.xls").write_bytes(b"")
     with pytest.raises(InputError, match=r"save it as \.xlsx, or its sheet as CSV"):

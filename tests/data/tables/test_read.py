@@ -150,7 +150,7 @@ def test_no_edges(tmp_path: Path) -> None:
     [
         (NODES, EDGES + "b c,z,1,weak\n", {}, r"edges.csv: row 4: target 'z' is not the id of a node in .*nodes.csv"),
         (NODES, EDGES + ",é,1,weak\n", {}, r"edges.csv: row 4: source '' is not the id of a node"),
-        (NODES + "b c,1,red,a,test\n", EDGES, {}, r"nodes.csv: row 5: the id 'b c' is that of row 2 too"),
+        (NODES + "b c,1,red,a,test\n", EDGES, {}, r"nodes.csv: row 5: the id 'b c' is also that of row 2"),
         (NODES + ",1,red,a,test\n", EDGES, {}, r"nodes.csv: row 5: the id in column 'id' is empty"),
         (NODES, EDGES, {"numeric": ["colour"]}, r"nodes.csv: row 1: column 'colour' is 'red'; expected a number"),
         (NODES, EDGES, {"numeric": "bond"}, r"edges.csv: row 1: column 'bond' is 'strong'; expected a number"),

@@ -25,7 +25,7 @@ def node_ids(nodes: Columns, column: str) -> Any:
     if len(repeated):
         row = repeated[0]
         raise InputError(
-            f"{nodes.path}: row {row + 1}: the id {quote(ids[row].as_py())} is that of row {first[row] + 1} too"
+            f"{nodes.path}: row {row + 1}: the id {quote(ids[row].as_py())} is also that of row {first[row] + 1}"
         )
     return ids
 

@@ -36,7 +36,7 @@ def read_excel(path: Path) -> Any:
     if len(filled) != 1:
         raise InputError(
             f"{path}: has {len(filled)} sheets with cells{f' ({listed(list(filled))})' if filled else ''}; expected "
-            "one: save the sheet that is meant in a workbook of its own"
+            "one: save the sheet to read as a workbook of its own"
         )
     header, *rows = (row for row in next(iter(filled.values())) if _has_cells(row))
     return _table(path, [_text(cell).strip() for cell in header], [list(map(_text, row)) for row in rows])
@@ -58,7 +58,7 @@ def _check_size(path: Path) -> None:
         with zipfile.ZipFile(path) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
     except (zipfile.BadZipFile, OSError) as error:
-        raise InputError(f"{path}: cannot be read: it is no workbook .xlsx, or damaged") from error
+        raise InputError(f"{path}: cannot be read: it is not an .xlsx workbook, or it is damaged") from error
     check_memory(_COPIES * size, f"{path}: {size / 1e9:,.1f} GB of content or more")
 
 

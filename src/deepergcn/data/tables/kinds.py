@@ -60,7 +60,7 @@ def column_kind(table: Columns, column: str) -> tuple[Kind, str]:
         problem = table.not_a_number(column, int(stray[0]))
         raise InputError(
             f"{table.path}: {problem}, or at most {MOST_CLASSES} classes; found {len(names)}, "
-            "which --task multi-class (kind) allows"
+            "which --task multi-class takes for classes"
         )
     return _classes_of(names), f"text with {len(names)} different values"
 

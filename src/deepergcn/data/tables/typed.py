@@ -249,8 +249,8 @@ def _check_heard(target: str, edge_types: Sequence[EdgeType], directed: bool) ->
         reverse = (end, f"rev_{relation}", source)
         if not directed and source != end and reverse in edge_types:
             raise InputError(
-                f"edges {edge_key(reverse)!r} are what the reverse of {edge_key((source, relation, end))!r} is "
-                "called; leave one out, or take directed"
+                f"edges {edge_key(reverse)!r} have the name of the reverse of {edge_key((source, relation, end))!r}; "
+                "leave one out, or use directed"
             )
 
 

@@ -91,7 +91,7 @@ class PartFolder:
         try:
             found = Manifest.model_validate_json(file.read_bytes())
         except (ValidationError, OSError) as error:
-            raise InputError(f"{file}: cannot be read; expected what this version writes beside parts") from error
+            raise InputError(f"{file}: cannot be read; expected what this version writes beside the parts") from error
         if found != manifest:
             raise InputError(f"{self.path}: {_difference(found, manifest)}; expected another folder for --output")
         return True

@@ -47,10 +47,12 @@ class GENConvOptions(TypedDict, total=False):
 class GENConv(MessagePassing):
     """The generalized aggregation convolution (equations 4 and 5):
 
-        m_vu = ReLU(h_u + h_e) + eps                        for every edge u -> v
-        m_v  = |N(v)|^y AGG({m_vu : u in N(v)})             AGG one of the aggregators, 0 for an empty N(v)
-        h_v' = MLP(h_v + m_v)                               or MLP(h_v + s |h_v| m_v / |m_v|) with MsgNorm,
-                                                            or MLP(m_v) + W h_v with a root weight
+        m_vu = ReLU(h_u + h_e) + eps               for every edge u -> v
+        m_v  = |N(v)|^y AGG({m_vu : u in N(v)})    0 for an empty N(v)
+        h_v' = MLP(h_v + m_v)
+
+    with AGG one of the aggregators. The update is MLP(h_v + s |h_v| m_v / |m_v|) with MsgNorm, and MLP(m_v) + W h_v
+    with a root weight.
 
     No tensor of the size [edges, channels] is made, unless something asks for the messages themselves: an explainer
     of PyTorch Geometric, a hook on a step of message passing, or a subclass with its own ``message`` or ``aggregate``.

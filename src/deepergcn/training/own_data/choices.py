@@ -62,7 +62,7 @@ class Choices:
         """The metrics for a task of this kind, and the reason for them."""
         known, what = (LINK_METRICS, "task on links") if level == "link" else (METRICS[kind], f"{kind} task")
         if not self.metrics:
-            return known[:1], f"the default of a {what}; --metric says others"
+            return known[:1], f"the default of a {what}; --metric chooses others"
         found: list[Metric] = []
         for said in self.metrics:
             name = _OTHER_NAMES.get(said.lower(), said.lower())
@@ -71,4 +71,4 @@ class Choices:
                 raise InputError(f"metric is {said!r}; a {what} has {', '.join(known)}")
             if fitting not in found:
                 found.append(fitting)
-        return tuple(found), "as said" if len(found) == 1 else "as said; the first chooses the epoch"
+        return tuple(found), "as given" if len(found) == 1 else "as given; the first chooses the epoch"

@@ -78,14 +78,14 @@ def choose_split(
         return _folds(table, said, choices, kind, known)
     if said is not None and said not in known:
         columns = named_columns(table, [said])
-        return _by_columns(table, columns, "as said")
+        return _by_columns(table, columns, "as given")
     if said is None:
         columns = own_split(table, labels)
         if columns:
-            return _by_columns(table, columns, "--split says another")
+            return _by_columns(table, columns, "--split chooses another")
     split = said or ("stratified" if kind in ("binary", "multi-class") else "random")
     seed = "" if split == "scaffold" else f" with seed {choices.seed or 0}"
-    return SplitChoice({"split": split}, f"{split}{seed} ({'as said' if said else 'there is no split column'})")
+    return SplitChoice({"split": split}, f"{split}{seed} ({'as given' if said else 'there is no split column'})")
 
 
 def _folds(table: Columns, said: str | None, choices: Choices, kind: Kind, known: Sequence[str]) -> SplitChoice:
@@ -95,7 +95,7 @@ def _folds(table: Columns, said: str | None, choices: Choices, kind: Kind, known
     split = said or ("stratified" if kind in ("binary", "multi-class") else "random")
     seed = "" if split == "scaffold" else f" with seed {choices.seed or 0}"
     unused = [name for name in own_split(table) if said is None]
-    why = f"the column {unused[0]!r} is not used" if unused else "as said" if said else "--split says another"
+    why = f"the column {unused[0]!r} is not used" if unused else "as given" if said else "--split chooses another"
     source = f"{choices.folds} folds, {split}{seed} ({why}), each the test part once; in the first"
     return SplitChoice({"split": split, "fold": [0, choices.folds]}, source)
 
@@ -129,7 +129,7 @@ def usable_features(
     for name in table.names:
         if name in taken:
             continue
-        reason = "as said" if name in dropped else None if name in said else _no_feature(table, name)
+        reason = "as given" if name in dropped else None if name in said else _no_feature(table, name)
         if reason is None:
             usable.append(name)
         else:

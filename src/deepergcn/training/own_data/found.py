@@ -61,7 +61,7 @@ class LabelSettings:
 def label_settings(table: Columns, dataset: Dataset, choices: Choices, items: str) -> LabelSettings:
     """The metrics and settings for these labels; an error where they cannot be trained on, or scored."""
     y = {part: dataset.y[dataset.split[part]] for part in PARTS}
-    empty = {"test"} if choices.fractions is not None and not choices.fractions[2] else set()  # as said
+    empty = {"test"} if choices.fractions is not None and not choices.fractions[2] else set()  # as given
     for part in PARTS:
         if part not in empty and not bool(present_labels(y[part]).any()):
             count = sum(len(index) for index in dataset.split.values())

@@ -94,8 +94,11 @@ def _target(table: Columns, schema: LabelSchema, number: int, values: Values, ch
     fields["classes"] = _counts(schema, number, values)
     if len(schema.classes[number]) == 2 and schema.kind != "multi-class":
         no, yes = schema.classes[number]
-        why = "as said" if choices.positive else "by its meaning" if is_meaningful((no, yes)) else "the last in order"
-        fields |= {"positive": yes, "positive_reason": f"{why}; --positive says another" if why != "as said" else why}
+        why = "as given" if choices.positive else "by its meaning" if is_meaningful((no, yes)) else "the last in order"
+        fields |= {
+            "positive": yes,
+            "positive_reason": f"{why}; --positive chooses another" if why != "as given" else why,
+        }
     return TargetReport(**fields)
 
 

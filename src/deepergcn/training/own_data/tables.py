@@ -90,7 +90,7 @@ def own_tables(
     if encoding is not None and encoding not in ENCODINGS:
         raise InputError(f"encoding is {encoding!r}; expected one of {', '.join(ENCODINGS)}")
     if projection is not None and sparse is None:
-        raise InputError("--projection: is of sparse features; expected --node-features with it")
+        raise InputError("--projection: applies to sparse features; expected --node-features with it")
     further = choices.options
     delimiter = further.get("delimiter", choices.delimiter)
     if isinstance(nodes, Columns) and isinstance(edges, Columns):
@@ -186,9 +186,9 @@ def _encoding(dataset: Dataset, said: str | None) -> tuple[list[str], str]:
     """The transform that gives nodes their features, if one is needed or chosen, and the reason."""
     if said is not None:
         if said == "learned" and dataset.x is not None:
-            raise InputError(f"--encoding learned: the nodes of {dataset.name} have features; expected none beside it")
+            raise InputError(f"--encoding learned: the nodes of {dataset.name} have features; expected none")
         there = "none in the tables" if dataset.x is None else "those of the tables"
-        return [ENCODINGS[said]], f"{there}, and for every node {_TEXTS[said]} (as said)"
+        return [ENCODINGS[said]], f"{there}, and for every node {_TEXTS[said]} (as given)"
     if dataset.x is not None:
         return [], ""
     chosen = "degree" if dataset.edge_attr is None else "edges"
@@ -202,7 +202,9 @@ def _encoding(dataset: Dataset, said: str | None) -> tuple[list[str], str]:
 def _sparse(path: str, how: SparseFeatures, projection: int | None) -> Column:
     text = f"{how.width:,} sparse features"
     if how.projection:
-        why = "as said" if projection else "since they would take more than 2 GB; --projection 0 takes them as they are"
+        why = (
+            "as given" if projection else "since they would take more than 2 GB; --projection 0 takes them as they are"
+        )
         text += f", projected at random to {how.projection} channels {why}"
     return Column(name=Path(path).name, text=text)
 
