@@ -122,7 +122,7 @@ def commands() -> str:
                 if parameter.param_type_name == "argument":
                     shown = (parameter.metavar or str(parameter.name)).upper()
                 elif parameter.metavar:
-                    shown += f" {parameter.metavar}"
+                    shown += f"` `{parameter.metavar}"
                 lines.append(f"| `{shown}` | {_cell(getattr(parameter, 'help', '') or '')} |")
             lines.append("")
     return "\n".join(lines)

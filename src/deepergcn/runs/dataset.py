@@ -82,6 +82,7 @@ def _read(section: DataSection) -> Dataset:
         return load_described_types(section.tables.nodes, section.tables.edges, options)
     if section.source not in SOURCES and not expand(section.source).exists():
         raise InputError(
-            f"{section.source}: is neither the name of a dataset ({', '.join(SOURCES)}) nor a file or folder"
+            f"{section.source}: is neither the name of a dataset ({', '.join(SOURCES)}) nor a file or folder; "
+            "--data names another"
         )
     return load_described(section.source, section.edges, options, nodes=section.nodes, links=section.reader == "links")

@@ -1,5 +1,6 @@
 """What a run takes: the line through shallow readings, the budget, and the refusal of what cannot fit."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -38,13 +39,17 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return network(tmp_path_factory.mktemp("data"))
 
 
-def cost(path: Path, *settings: str, available: int = 10**10) -> Cost:
-    """Of a made-up network: 1 s and 10 MB a layer, 5 MB beside the layers, and 500 MB of the process before."""
+def cost(path: Path, *settings: str, available: int = 10**10, disturbed: float = 0.0) -> Cost:
+    """Of a made-up network: 1 s and 10 MB a layer, 5 MB beside the layers, and 500 MB of the process before.
+
+    The shallow network was ``disturbed`` for some seconds.
+    """
     recipe = load_recipe("yeast-proteins", network_settings(path, "model.num_layers=100", *settings))
     readings = [
         Reading(layers, 0, 1.0 * layers, 0.25 * layers, 0.0, 10 * MB * layers, (10 * layers + 5) * MB, 20 * MB)
         for layers in (2, 4)
     ]
+    readings[0] = replace(readings[0], step=readings[0].step + disturbed)
     probe = SimpleNamespace(
         dataset=load_data(recipe),
         first_draw=3.0,
@@ -68,6 +73,10 @@ def test_times_and_bytes_of_the_whole_depth(path: Path) -> None:
     assert found.memory == pytest.approx(1505 * MB, rel=0.01)  # the weights are few
     assert found.fits
     assert found.segments == ()
+
+
+def test_a_disturbed_reading_does_not_make_layers_free(path: Path) -> None:
+    assert cost(path, disturbed=10.0).step == pytest.approx(4 + 96 / 2)
 
 
 def test_a_budget_recomputes_layers_and_says_how_many(path: Path) -> None:

@@ -19,6 +19,7 @@ QUICK = 1.0
 CAREFUL = 6.0
 """The seconds of ``deepergcn plan``."""
 
+_TIMES = ("step", "forward")
 _MARGIN = 0.95  # of a budget is given away: the heap has holes
 _SMALL_SECONDS, _SMALL_SHARE = 5.0, 0.1
 _FLOATS_KEPT = 12  # channels' worth of floats that a layer keeps for a node, where nothing is recomputed
@@ -205,6 +206,8 @@ class _Line:
         if first is last:
             return value / last.layers
         before: float = getattr(first, field)
+        if value <= before and field in _TIMES:  # other work disturbed the shallow network: the deeper one is slower
+            return value / (2 * last.layers)
         return max((value - before) / (last.layers - first.layers), 0.0)
 
     def _share(self) -> float:
