@@ -3,8 +3,9 @@
     python -m results.recipes RUN...
 
 adds the runs in these folders, each a run directory or a folder of the seeds of ``--runs``, to ``recipes.csv``. A run
-belongs to the recipe whose settings it has, whatever ``--set`` it was started with, and its row is named after its
-split where that is one of several, such as ``fold-3``.
+belongs to the recipe whose settings it has, whatever ``--set`` it was started with; one that has none's is told by the
+settings of the network in which it differs from its recipe. Its row is named after its split where that is one of
+several, such as ``fold-3``.
 """
 
 import sys
@@ -32,7 +33,8 @@ def recipe_rows() -> str:
     """The mean scores of every recipe on every dataset, as Markdown."""
     groups: dict[tuple[str, str, int | None], list[Result]] = {}
     for result in read_results(FILE):
-        groups.setdefault((result.dataset, result.recipe, result.epochs), []).append(result)
+        recipe = f"{result.recipe}, {result.settings}" if result.settings else result.recipe
+        groups.setdefault((result.dataset, recipe, result.epochs), []).append(result)
     lines = ["| dataset | recipe | epochs | runs | parameters | valid | test |", "|" + "---|" * 7]
     for (dataset, recipe, epochs), results in groups.items():
         scores = [_spread([score for score in column if score is not None]) for column in _columns(results)]
@@ -73,6 +75,12 @@ def _has_settings(one: Recipe, other: Recipe) -> bool:
     return same and (one.data.transforms, one.data.descriptors) == (other.data.transforms, other.data.descriptors)
 
 
+def _settings(run: Recipe, named: Recipe) -> str:
+    """The settings of the network in which a run differs from its recipe."""
+    ours, theirs = run.model.model_dump(), named.model.model_dump()
+    return " ".join(f"model.{key}={ours[key]}" for key in sorted(ours) if ours[key] != theirs.get(key))
+
+
 def _result(run: Run) -> Result:
     summary = run.summary()
     if summary is None:
@@ -83,6 +91,7 @@ def _result(run: Run) -> Result:
         study="recipes",
         dataset=run.info.dataset,
         recipe=name,
+        settings=_settings(run.recipe, load_recipe(name)) if name in recipe_names() else "",
         column=name,
         row=str(run.recipe.data.options.get("split", "")),
         seed=run.info.seed,
