@@ -14,9 +14,10 @@ from deepergcn.recipes.schema import ModelSection, Recipe
 _ROOT = Path(__file__).parents[1]
 _DISPLAY = re.compile(r"\$\$(.+?)\$\$", re.DOTALL)
 _INLINE = re.compile(r"(?<![\\$`])\$([^$\n`]+?)\$(?!\$)")
-_ROLE = re.compile(r":(?:class|data|func|meth|mod):(?=<code>)")
+_ROLE = re.compile(r":(?:class|data|func|meth|mod):(?=<code[ >])")
 _LONG = re.compile(r"<code>([^<\n]{38,})</code>")
-_SEVERAL = re.compile(r"<code>(\w+(?:, \w+)+|parameters)</code>(\s*</td>.*?</tr>)", re.DOTALL)
+_SEVERAL = re.compile(r"<code>(\w+(?:, \w+)+)</code>(?=\s*</td>)")
+_OTHERS = re.compile(r"</code>\s*</td>\s*<td>\s*</td>.*?</tr>", re.DOTALL)
 _STYLE = re.compile(r"<style>.*?</style>\n", re.DOTALL)
 _CODE = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
 
@@ -91,18 +92,13 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 def on_page_content(html: str, **_: Any) -> str:
     """Docstrings name classes and functions by Sphinx's roles, which a reader need not see.
 
-    Where they tell of several parameters in one line, each has its own default, in the signature. Code that is wider
-    than the screen of a telephone may be broken there.
+    A parameter without a type is one of several in a line, or of another class: its default is in the signature. Code
+    that is wider than the screen of a telephone may be broken there.
     """
-    html = _SEVERAL.sub(_several, html)
+    html = _OTHERS.sub(lambda found: found[0].replace("<em>required</em>", ""), html)
+    html = _SEVERAL.sub(lambda found: ", ".join(f"<code>{name}</code>" for name in found[1].split(", ")), html)
     html = _LONG.sub(r'<code class="long">\1</code>', html)
     return _ROLE.sub("", html).replace("Example::</p>", "Example:</p>")
-
-
-def _several(found: re.Match[str]) -> str:
-    """A row of a table of parameters with each name by itself, and without the default that only one would have."""
-    names = ", ".join(f"<code>{name}</code>" for name in found[1].split(", "))
-    return names + found[2].replace("<em>required</em>", "")
 
 
 def commands() -> str:

@@ -81,7 +81,7 @@ def explain(
         output: the target, class or label to explain; the predicted class of a multi-class task, else the first.
         items: the ids to explain; the first ``most`` rows if empty.
         most: the largest number of rows to explain.
-        neighbours: look up the nearest training items, which needs the data of training.
+        neighbours: look up the nearest training items, which needs the training data.
     """
     if most < 1:
         raise InputError(f"most is {most}; expected at least 1")

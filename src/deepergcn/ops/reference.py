@@ -4,9 +4,9 @@ They are the truth that every fast path is tested against, values and gradients.
 messages of equation (4), m_vu = ReLU(h_u + h_e) + eps, of a vertex v and its in-neighbours u in N(v). A vertex without
 in-neighbours gets 0. Every function takes
 
-    x [sources, channels], an ``Adjacency``, and optionally an edge term (``Affine``, ``Table``, ``Dense`` or a tensor);
-    y: the degree scaling |N(v)|^y of the paper's appendix, 0 for none;
-    eps: the small constant of equation (4), or None to take h_u + h_e as the messages, without ReLU.
+- ``x`` [sources, channels], an ``Adjacency``, and perhaps an edge term: ``Affine``, ``Table``, ``Dense`` or a tensor;
+- ``y``, the degree scaling |N(v)|^y of the paper's appendix, 0 for none;
+- ``eps``, the small constant of equation (4), or None to take h_u + h_e as the messages, without ReLU.
 
 16-bit input is computed in float32, and the result has the type of ``x``.
 """
@@ -99,9 +99,9 @@ def softmax(
 ) -> Tensor:
     """SoftMax_Agg_beta: sum_u w_vu m_vu with w_vu = exp(beta m_vu) / sum_i exp(beta m_vi).
 
-    Exponents are beta (m - m*) with m* the vertex's own largest message (smallest for beta < 0), so that none is above
-    0 and the difference is taken before the product can lose its digits. ``semi_gradient`` treats the weights as
-    constants.
+    Exponents are ``beta (m - m*)`` with ``m*`` the vertex's own largest message (smallest for beta < 0), so that none
+    is above 0 and the difference is taken before the product can lose its digits. ``semi_gradient`` treats the weights
+    as constants.
     """
     check_types(x, adjacency)
     check_parameter("beta", beta, x.shape[-1], x.device)
@@ -126,8 +126,8 @@ def power_mean(
 ) -> Tensor:
     """PowerMean_Agg_p: (1/|N(v)| sum_u m_vu^p)^(1/p), through logarithms; the geometric mean at p = 0.
 
-    With m* the vertex's own largest message (smallest for p < 0) and d_u = ln(m_vu / m*), it is m* exp(M_p(d)),
-    M_p(d) = ln(mean_u exp(p d_u)) / p. Messages must be positive, as equation (4) makes them.
+    With ``m*`` the vertex's own largest message (smallest for p < 0) and ``d_u = ln(m_vu / m*)``, it is
+    ``m* exp(M_p(d))``, ``M_p(d) = ln(mean_u exp(p d_u)) / p``. Messages must be positive, as equation (4) makes them.
     """
     check_types(x, adjacency)
     check_parameter("p", p, x.shape[-1], x.device)
