@@ -19,6 +19,8 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
+from deepergcn.ops.kernels.recycled import release
+
 RESULTS = Path(__file__).parent / "results"
 _LEAST = 1_000_000  # bytes; what a process frees and takes again between two readings is not seen
 CPU = torch.device("cpu")
@@ -103,6 +105,7 @@ def extra_memory(step: Step, warm_up: bool = True, device: torch.device = CPU) -
         step()
         wait_for(device)
         return int(torch.cuda.max_memory_allocated(device)) - int(allocated)
+    release()
     ctypes.CDLL(None).malloc_trim(0)  # what the warm-up has freed but not given back would hide as much of the step's
     Path("/proc/self/clear_refs").write_text("5")
     before = _status("VmRSS")

@@ -48,7 +48,7 @@ def arxiv_step(contestant: str, layers: int, device: torch.device = CPU) -> Step
         beta=0.1,
         mlp_layers=1,
     )
-    model.recompute_segments(choose_segments(layers, ARXIV_KEPT, 1.05 * smallest_peak(layers, ARXIV_KEPT)) or ())
+    model.recompute_segments(choose_segments(layers, ARXIV_KEPT, 1.001 * smallest_peak(layers, ARXIV_KEPT)) or ())
     node = vertex_order(ops.Adjacency.from_edge_index(edge_index, nodes))  # as a batch of the whole graph has it
     place = torch.empty_like(node)
     place[node] = torch.arange(nodes)

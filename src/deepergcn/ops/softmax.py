@@ -16,6 +16,7 @@ from deepergcn.ops.kernels.cpu import softmax_alone as alone
 from deepergcn.ops.kernels.cpu import softmax_messages as on_messages
 from deepergcn.ops.kernels.cpu import softmax_nodes as on_nodes
 from deepergcn.ops.kernels.cpu.machine.lanes import LANES
+from deepergcn.ops.kernels.recycled import empty
 from deepergcn.ops.operators import affine
 from deepergcn.ops.operators.aggregation import register
 from deepergcn.ops.operators.cpu import Array, array, chunk_count, edge_arrays, floor_and_eps, in_blocks, run_backward
@@ -202,7 +203,7 @@ def _backward(
     if on_edge_path(x, shift):
         return run_backward(x, graph, edge, eps, (beta, slope, dominant, offset, g / total))
     values = array(x)
-    dx = torch.empty_like(x, memory_format=torch.contiguous_format)
+    dx = empty(x, *x.shape)
     chunks = chunk_count(graph, x.shape[1])
     shares, dbeta = target_shares(chunks, 2, g, offset, total, variance)
     rowptr, target, _ = (array(t) for t in graph[3:])
@@ -224,8 +225,9 @@ def _backward(
 
 def _shapes(x: Tensor, beta: Tensor, graph: Tensors, edge: Tensors, eps: float | None, mode: int) -> list[Tensor]:
     targets, channels = graph[0].shape[0] - 1, x.shape[1]
-    rows = (targets, targets, targets, targets, 0 if edge or mode != LEARNED else targets)
-    for_targets = [x.new_empty(count, channels) for count in rows]
+    varying = 0 if edge or mode != LEARNED else targets
+    out, offset, total, variance = (empty(x, rows, channels) for rows in (targets, targets, targets, varying))
+    for_targets = (out, x.new_empty(targets, channels), offset, total, variance)
     return [*for_targets, x.new_empty(channels, dtype=torch.float64), x.new_empty(channels)]
 
 

@@ -12,6 +12,7 @@ from deepergcn.data.registry import SOURCES
 from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
 from deepergcn.nn.networks.graph_network import GraphNetwork
+from deepergcn.ops.kernels.recycled import release
 from deepergcn.recipes.load import load_recipe
 from deepergcn.report.plots import write_plots
 from deepergcn.report.tensorboard import TensorBoard
@@ -163,6 +164,7 @@ def _work(
             return interrupted
         finally:
             callback.on_train_end()
+            release()
         if fabric.is_global_zero:
             summary = fit_blend(run, dataset, summary)
             write_outcome(run, dataset)

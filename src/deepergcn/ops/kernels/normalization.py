@@ -5,6 +5,8 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from deepergcn.ops.kernels.recycled import empty
+
 
 class Norm(NamedTuple):
     """(x - mean) rstd weight + bias, all of them [channels]; the mean and rstd of ``row`` are each row's own."""
@@ -68,7 +70,7 @@ def forward(
         first, second = passes.moments(x) / rows
         origin = x[0].double() if rows else torch.zeros_like(first)
         centre, var = (first + origin).to(number), (second - first * first).clamp(min=0).to(number)
-    out = torch.empty_like(x)
+    out = empty(x, *x.shape)
     norm = _norm(x, weight, bias, centre, var, statistics, eps)
     passes.apply(x, norm, _mask(seed, relu, dropout), out)
     return out, centre, var
@@ -90,7 +92,7 @@ def backward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of x, weight and bias."""
     g, x = g.contiguous(), x.contiguous()
-    number, dx = _number_of(x), torch.empty_like(x)
+    number, dx = _number_of(x), empty(x, *x.shape)
     norm, mask = _norm(x, weight, bias, mean, variance, statistics, eps), _mask(seed, relu, dropout)
     if statistics == "batch":
         totals = passes.sums(g, x, norm, mask, dx)
