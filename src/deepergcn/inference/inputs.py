@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -222,5 +223,6 @@ def _check_features(dataset: Dataset, info: RunInfo) -> None:
     ours, theirs = ((one.fingerprints or 0, one.descriptors or 0) for one in (found, info.inputs))
     if ours != theirs:
         raise InputError(
-            f"{dataset.name}: has {sum(ours)} descriptors of every graph; the network was trained on {sum(theirs)}"
+            f"{dataset.name}: has {sum(ours)} descriptors of every graph; the network was trained on {sum(theirs)}, "
+            f"with RDKit {info.versions.get('rdkit', 'of an unknown version')}, which is {version('rdkit')} here"
         )

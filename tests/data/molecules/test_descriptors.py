@@ -53,6 +53,11 @@ def test_properties_are_those_of_rdkit_and_unknown_for_what_it_cannot_read() -> 
         assert float(found.descriptors[1, PROPERTIES.index(name)]) == pytest.approx(expected)
 
 
+def test_rdkit_computes_all_properties_of_the_list_that_models_are_trained_with() -> None:
+    assert set(PROPERTIES) <= set(rdMolDescriptors.Properties.GetAvailableProperties())
+    assert len(set(PROPERTIES)) == 34
+
+
 def test_lists_of_numbers_stand_in_the_order_of_their_names() -> None:
     alone = [molecule_descriptors(SMILES, (name,)).descriptors for name in ("rdkit", "properties")]
     both = molecule_descriptors(SMILES, ("rdkit", "morgan", "properties")).descriptors
