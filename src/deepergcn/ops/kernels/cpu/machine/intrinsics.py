@@ -2,9 +2,10 @@
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, njit, types
+from numba import njit, types
 from numba.core import cgutils
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
 
 WIDEST = 1024  # channels that a kernel takes at once: its working rows live on the stack
 MOST_FEATURES = 64  # raw edge features of an affine edge term
@@ -134,22 +135,36 @@ def prefetch_item(array, index):
     _prefetch_at(array, np.intp(index))
 
 
+def _array(context, builder, kind, data, *shape):
+    """A C-contiguous array of this type at ``data``, which Numba does not count the references of.
+
+    This is Numba's ``carray``, and all that returns an array is written for LLVM: Numba itself would take a second
+    longer over a kernel that calls a function for each.
+    """
+    made = context.make_array(kind)(context, builder)
+    size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    steps = [ir.Constant(ir.IntType(64), size)]
+    for length in reversed(shape[1:]):
+        steps.insert(0, builder.mul(steps[0], length))
+    populate_array(made, data=data, shape=shape, strides=steps, itemsize=size, meminfo=None)
+    return made._getvalue()
+
+
+def _plain(array, dimensions):
+    return types.Array(array.dtype, dimensions, "C")
+
+
 @intrinsic
-def _address(typing_context, array, row):
-    """Where a row of a C-contiguous array begins, given its place among all rows."""
+def row_of(typing_context, array, row):
+    """A row of a C-contiguous array [rows, width]."""
+    kind = _plain(array, 1)
 
     def generate(context, builder, signature, arguments):
         view = context.make_array(signature.args[0])(context, builder, arguments[0])
-        width = builder.extract_value(view.shape, signature.args[0].ndim - 1)
-        return builder.gep(view.data, [builder.mul(arguments[1], width)])
+        width = builder.extract_value(view.shape, 1)
+        return _array(context, builder, kind, builder.gep(view.data, [builder.mul(arguments[1], width)]), width)
 
-    return types.CPointer(array.dtype)(array, types.intp), generate
-
-
-@njit(inline="always")
-def row_of(array, row):
-    """A row of a C-contiguous array [rows, width]."""
-    return carray(_address(array, np.intp(row)), (array.shape[1],))
+    return kind(array, types.intp), generate
 
 
 @intrinsic
@@ -195,90 +210,98 @@ def add_products(typing_context, row, weight, bias, numbers, j):
 
 
 @intrinsic
-def _either_address(typing_context, condition, a, b):
-    def generate(context, builder, signature, arguments):
-        condition, *rows = arguments
-        of = context.make_array(signature.args[1])
-        return builder.select(condition, *(of(context, builder, row).data for row in rows))
-
-    return types.CPointer(a.dtype)(types.boolean, a, a), generate
-
-
-@njit(inline="always")
-def either(condition, a, b):
+def either(typing_context, condition, a, b):
     """The row a where the condition holds, else b, which is as long. Numba would warn of a branch."""
-    return carray(_either_address(condition, a, b), a.shape)
+
+    def generate(context, builder, signature, arguments):
+        first, second = (context.make_array(a)(context, builder, row) for row in arguments[1:])
+        data = builder.select(arguments[0], first.data, second.data)
+        return _array(context, builder, a, data, builder.extract_value(first.shape, 0))
+
+    return a(types.boolean, a, a), generate
 
 
-def bare(arrays):
+@intrinsic
+def bare(typing_context, arrays):
     """The same C-contiguous array, or tuple of them, without Numba's count of references.
 
     Otherwise every edge would raise and lower the counts of what it reads, which takes longer than its arithmetic.
     """
-    raise NotImplementedError
+    single = isinstance(arrays, types.Array)
+    kinds = [_plain(kind, kind.ndim) for kind in ([arrays] if single else arrays)]
+    result = kinds[0] if single else types.Tuple(kinds)
+
+    def generate(context, builder, signature, arguments):
+        given = arguments if single else cgutils.unpack_tuple(builder, arguments[0])
+        made = []
+        for kind, value in zip(kinds, given, strict=True):
+            view = context.make_array(kind)(context, builder, value)
+            made.append(_array(context, builder, kind, view.data, *cgutils.unpack_tuple(builder, view.shape)))
+        return made[0] if single else context.make_tuple(builder, result, made)
+
+    return result(arrays), generate
 
 
-@overload(bare, inline="always")
-def _bare(arrays):
-    if isinstance(arrays, types.Array):
-        return lambda arrays: carray(_address(arrays, 0), arrays.shape)
-    return {
-        0: lambda arrays: arrays,
-        1: lambda arrays: (bare(arrays[0]),),
-        2: lambda arrays: (bare(arrays[0]), bare(arrays[1])),
-        3: lambda arrays: (bare(arrays[0]), bare(arrays[1]), bare(arrays[2])),
-        4: lambda arrays: (bare(arrays[0]), bare(arrays[1]), bare(arrays[2]), bare(arrays[3])),
-        5: lambda arrays: (bare(arrays[0]), bare(arrays[1]), bare(arrays[2]), bare(arrays[3]), bare(arrays[4])),
-    }[len(arrays)]
-
-
-def _stack(count):
-    """An intrinsic that makes room for ``count`` numbers of an array's type in the calling function's own frame.
+def _room(context, builder, kind, count):
+    """Room for ``count`` numbers in the calling function's own frame.
 
     The compiler knows that nothing else points there. Rows from the heap would have to be checked against every other
     row before each loop, which costs more than a loop over 64 channels itself.
     """
-
-    @intrinsic
-    def room(typing_context, like):
-        def generate(context, builder, signature, arguments):
-            number = context.get_value_type(like.dtype)
-            address = cgutils.alloca_once(builder, number, size=ir.Constant(ir.IntType(64), count))
-            address.align = 64
-            return address
-
-        return types.CPointer(like.dtype)(like), generate
-
-    return room
+    number = context.get_value_type(kind.dtype)
+    address = cgutils.alloca_once(builder, number, size=ir.Constant(ir.IntType(64), count))
+    address.align = 64
+    return address
 
 
-_row_room = _stack(WIDEST)
-_cached_room = _stack(_CACHED)
-_sums_room = _stack(WIDEST * (MOST_FEATURES + 2))
-_block_room = _stack(WIDEST * 2 * AT_ONCE)
-
-
-@njit(inline="always")
-def working_row(like, channels):
+@intrinsic
+def working_row(typing_context, like, channels):
     """A row of numbers of the type of ``like``."""
-    return carray(_row_room(like), (channels,))
+    kind = _plain(like, 1)
+
+    def generate(context, builder, signature, arguments):
+        return _array(context, builder, kind, _room(context, builder, kind, WIDEST), arguments[1])
+
+    return kind(like, types.intp), generate
 
 
-@njit(inline="always")
-def working_rows(like, channels):
+@intrinsic
+def working_rows(typing_context, like, channels):
     """As many rows as stay in the cache; at least two."""
-    return carray(_cached_room(like), (_CACHED // channels, channels))
+    kind = _plain(like, 2)
+
+    def generate(context, builder, signature, arguments):
+        channels = arguments[1]
+        one = ir.Constant(channels.type, 1)
+        divisor = builder.select(builder.icmp_signed("<", channels, one), one, channels)
+        rows = builder.sdiv(ir.Constant(channels.type, _CACHED), divisor)
+        return _array(context, builder, kind, _room(context, builder, kind, _CACHED), rows, channels)
+
+    return kind(like, types.intp), generate
 
 
-@njit(inline="always")
-def sum_rows(like, count, channels):
+@intrinsic
+def sum_rows(typing_context, like, count, channels):
     """Rows of zeros for the sums over edges that a backward keeps beside dx."""
-    rows = carray(_sums_room(like), (count, channels))
-    rows[:] = 0
-    return rows
+    kind = _plain(like, 2)
+
+    def generate(context, builder, signature, arguments):
+        address = _room(context, builder, kind, WIDEST * (MOST_FEATURES + 2))
+        size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+        numbers = builder.mul(*arguments[1:])
+        cgutils.memset(builder, address, builder.mul(numbers, ir.Constant(numbers.type, size)), 0)
+        return _array(context, builder, kind, address, *arguments[1:])
+
+    return kind(like, types.intp, types.intp), generate
 
 
-@njit(inline="always")
-def block_rows(like, count, width):
+@intrinsic
+def block_rows(typing_context, like, count, width):
     """Rows for blocks of channels: at most 2 ``AT_ONCE`` for every ``width`` of the widest."""
-    return carray(_block_room(like), (count, width))
+    kind = _plain(like, 2)
+
+    def generate(context, builder, signature, arguments):
+        room = _room(context, builder, kind, WIDEST * 2 * AT_ONCE)
+        return _array(context, builder, kind, room, *arguments[1:])
+
+    return kind(like, types.intp, types.intp), generate
