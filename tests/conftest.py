@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Generator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 # Tests run side by side and on small tensors: threads that wait for work by spinning would take the others' time.
 # OpenMP reads this once, when torch is imported.
@@ -59,17 +59,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Let two workers compile different kernels first; each later finds those of the other on disk.
 
     With ``--dist worksteal`` one begins at the first test, the other in the middle. Without this both would compile
-    most of the kernels, which takes longer than all else where the cache is empty.
+    most of the kernels, which takes longer than all else where the cache is empty. The tests that wait for a cluster
+    come next, one after another: at the end of the list the other worker would wait for them.
     """
     if os.environ.get("PYTEST_XDIST_WORKER_COUNT") != "2":
         return
-    ahead, halfway = [], []
+    ahead, halfway, on_cluster = [], [], []
     for item in items:
         words = set(re.split(r"[][-]", item.name)) if item.path.parent == config.rootpath / "tests" / "ops" else set()
         if words & {"softmax", "sum", "mean"}:
             ahead.append(item)
         elif words & {"power_mean", "max", "min"}:
             halfway.append(item)
+        elif "ray_cluster" in getattr(item, "fixturenames", ()):
+            on_cluster.append(item)
+    ahead += on_cluster
     moved = {*ahead, *halfway}
     others = [item for item in items if item not in moved]
     middle = max(len(items) // 2 - len(ahead), 0)
@@ -97,3 +101,22 @@ def _small_forests(request: pytest.FixtureRequest) -> Generator[None]:
 
             patch.setattr(blend, "fit_forest", few)
         yield
+
+
+@pytest.fixture(scope="session")
+def ray_cluster() -> Generator[Any]:
+    """A Ray cluster of this machine with one CPU, to which a test adds nodes."""
+    pytest.importorskip("ray.data")
+    from ray.cluster_utils import Cluster
+
+    quick = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 4}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_worker_niceness", "0")  # its processes would wait for every other one of the machine
+        patch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
+        head = {"num_cpus": 1, "include_dashboard": False, "_system_config": quick}
+        cluster = Cluster(initialize_head=True, head_node_args=head)
+        try:
+            yield cluster
+        finally:
+            cluster.shutdown()

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -19,14 +20,7 @@ from tests.studies.grids import small_plan
 from tests.training.small import molecule_settings, molecules, repeatable
 
 
-def test_a_node_that_is_lost_half_way_changes_no_score(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("ray")
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    monkeypatch.setenv("DEEPERGCN_DATA", str(tmp_path / "data"))
-    from ray.cluster_utils import Cluster
-
-    quick = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 4}
-    head = {"num_cpus": 1, "include_dashboard": False, "_system_config": quick}
+def test_a_node_that_is_lost_half_way_changes_no_score(tmp_path: Path, ray_cluster: Any) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     for folder in (here, there):
         folder.mkdir()
@@ -38,14 +32,10 @@ def test_a_node_that_is_lost_half_way_changes_no_score(tmp_path: Path, monkeypat
         epochs = [cell.folder / "metrics.csv" for cell in plan.cells]
         if not killed and all(file.exists() and len(file.read_text().splitlines()) > 1 for file in epochs):
             killed.append(sum((cell.folder / "summary.json").exists() for cell in plan.cells))
-            cluster.remove_node(lost, allow_graceful=False)
+            ray_cluster.remove_node(lost, allow_graceful=False)
 
-    cluster = Cluster(initialize_head=True, head_node_args=head)
-    try:
-        lost = cluster.add_node(num_cpus=1)
-        table = reproduce(plan, ray=cluster.address, look=kill_when_both_train)
-    finally:
-        cluster.shutdown()
+    lost = ray_cluster.add_node(num_cpus=1)
+    table = reproduce(plan, ray=ray_cluster.address, look=kill_when_both_train)
     assert killed == [0]  # both were under way
     assert [run.state for run in table.runs] == ["finished", "finished"], [run.reason for run in table.runs]
     assert not list(there.rglob(".ray-*"))

@@ -1,8 +1,8 @@
 """Parts on a real cluster of this machine: the same file, also where a worker cannot read the input."""
 
-import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,22 +17,16 @@ from tests.training.trained import make_run, molecule_file, small_recipe, write_
 
 
 @pytest.mark.filterwarnings("ignore")  # Ray warns of its own defaults
-def test_a_cluster_makes_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("ray.data")
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
-    from ray.cluster_utils import Cluster
-
+def test_a_cluster_makes_the_same_file(tmp_path: Path, ray_cluster: Any) -> None:
     run = make_run(tmp_path, small_recipe(molecule_file(tmp_path), targets=["target"]))
     data = write_lines(tmp_path / "new.csv", "name,smiles", *(f"m{i},{'C' * (i + 1)}" for i in range(9)), "bad,C1")
     job, model = PartJob(kind="predict", ending=".csv", rows=3), load(run)
     write_file(run, model, data, tmp_path / "here.csv", job)
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    node = ray_cluster.add_node(num_cpus=1)
     try:
-        cluster.add_node(num_cpus=1)
-        written = write_parts(run, model, data, tmp_path / "there", job, ray=cluster.address)
+        written = write_parts(run, model, data, tmp_path / "there", job, ray=ray_cluster.address)
     finally:
-        cluster.shutdown()
+        ray_cluster.remove_node(node)
     assert (written.made, written.rows, written.skipped) == (4, 10, 1)
     assert write_parts(run, model, data, tmp_path / "there", job, ray="none is needed").made == 0
     alike(rows_of(*sorted((tmp_path / "there").glob("*.csv"))), rows_of(tmp_path / "here.csv"))
