@@ -277,6 +277,26 @@ def test_same_bits_over_runs_and_threads(function: str, name: str | None, value:
         assert all(torch.equal(a, b) for a, b in zip(results[0], other, strict=True))
 
 
+def test_a_kernel_leaves_the_number_of_threads_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numba's first parallel region in a process gives OpenMP, and so torch, every processor."""
+    calls: list[int] = []
+
+    def first_region(address: int, chunks: int) -> None:
+        calls.append(chunks)
+        torch.set_num_threads(3)
+
+    monkeypatch.setattr(jit, "_in_parallel", first_region)
+    case = wide_case(96, 12_000)
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        ops.max(case.x, case.adjacency)
+        assert calls
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(threads)
+
+
 def test_more_channels_than_a_kernel_takes_at_once() -> None:
     assert_as_exact(ops, "softmax", wide_case(1100, 60, nodes=20, kind="table"), "beta", 1.0)
 

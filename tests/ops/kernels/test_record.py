@@ -6,6 +6,7 @@ from typing import Any
 
 import numba
 import numpy as np
+import torch
 
 from deepergcn.ops.kernels.cpu.machine.record import RECORD, every_chunk, write_call
 
@@ -25,6 +26,7 @@ def test_every_chunk_has_the_arguments_of_the_call() -> None:
     marks = np.arange(4, dtype=np.uint8)
     arguments: tuple[Any, ...] = (rows, pair, 0.5, marks, out)
     held = [sys.getrefcount(array) for array in (rows, *pair, marks, out)]
+    threads = torch.get_num_threads()
     in_parallel = numba.njit(parallel=True)(every_chunk)
     record = ctypes.create_string_buffer(RECORD)
     for _ in range(20):  # a count of references that is lowered too often ends the process
@@ -33,4 +35,5 @@ def test_every_chunk_has_the_arguments_of_the_call() -> None:
         assert not out.any()
         in_parallel(ctypes.addressof(record), 4)
         assert out.tolist() == [0.5 * rows[i].sum() + i * i + i + 4 for i in range(4)]
+    torch.set_num_threads(threads)  # Numba's first parallel region has changed it
     assert [sys.getrefcount(array) for array in (rows, *pair, marks, out)] == held

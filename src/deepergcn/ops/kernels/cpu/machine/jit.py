@@ -39,7 +39,8 @@ def kernel(one_chunk: Any) -> Callable[..., None]:
     """
 
     def launch(chunks: int, *arguments: Any) -> None:
-        threads = min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS)
+        given = torch.get_num_threads()
+        threads = min(given, numba.config.NUMBA_NUM_THREADS)
         if threads == 1 or chunks == 1:
             one_after_another(one_chunk, chunks, arguments)
             return
@@ -52,6 +53,8 @@ def kernel(one_chunk: Any) -> Callable[..., None]:
         else:
             with _workqueue:
                 _in_parallel(address, chunks)
+        if torch.get_num_threads() != given:  # Numba's first parallel region gives torch all processors
+            torch.set_num_threads(given)
 
     return launch
 
