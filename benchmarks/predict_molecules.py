@@ -1,8 +1,9 @@
 """Predict a file of molecules with ``deepergcn predict`` and with chemprop: processor seconds of the whole programs.
 
-Chemprop stands in an environment of its own, whose program ``--chemprop`` names. Both networks have the sizes of their
-defaults and are trained for a moment: what they predict does not matter here. The programs take turns, each with one
-thread; what a call with one molecule takes is their start, and is reported beside the rest.
+Chemprop stands in an environment of its own, whose program ``--chemprop`` names. Both are networks on the graph alone,
+of the sizes of their defaults, and are trained for a moment: what they predict does not matter here. Own molecules have
+descriptors and a forest beside the network by default, which chemprop has not; ``--own`` measures these too. The
+programs take turns, each with one thread; what a call with one molecule takes is their start, reported beside the rest.
 
 The molecules are made of the shipped ones: two of them, joined by a single bond; of more than 100,000 most have a short
 chain before that.
@@ -88,6 +89,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=20_000, help="number of molecules")
     parser.add_argument("--repeats", type=int, default=3, help="the least of this many measurements counts")
     parser.add_argument("--molecules", type=Path, help="a CSV file of molecules instead of those made here")
+    parser.add_argument("--own", action="store_true", help="also with the defaults for own molecules")
     parser.add_argument("--jobs", type=int, default=1, help="processes of deepergcn")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -98,23 +100,27 @@ def main() -> None:
         with many.open() as file:
             one.write_text(file.readline() + file.readline())
             count = 1 + sum(1 for _ in file)
-        commands = {"deepergcn": _deepergcn(folder, arguments.jobs)}
+        commands = {"deepergcn": _deepergcn(folder, ["solubility"], arguments.jobs)}
+        if arguments.own:
+            data = ["--molecules", str(SOLUBILITY_FILE), "--target", "solubility"]
+            commands["deepergcn, descriptors and forest"] = _deepergcn(folder, data, arguments.jobs)
         if arguments.chemprop is not None:
             commands["chemprop"] = _chemprop(folder, arguments.chemprop)
         best: dict[tuple[str, Path], Used] = {}
         for _ in range(arguments.repeats):
             for name, command in commands.items():
                 for data in (one, many):
-                    output = folder / f"{name}.csv"
+                    output = folder / f"{name.partition(',')[0]}.csv"
                     found = use_of([*command, data, "-o", output])
                     best[name, data] = min(best.get((name, data), found), found)
     _report(commands, best, one, many, count, arguments.jobs)
 
 
-def _deepergcn(folder: Path, jobs: int) -> list[str | Path]:
+def _deepergcn(folder: Path, data: list[str], jobs: int) -> list[str | Path]:
     program: list[str | Path] = [sys.executable, "-m", "deepergcn"]
-    subprocess.run([*program, "train", "solubility", "--epochs", "1", "--out", folder / "run"], check=True)
-    return [*program, "predict", folder / "run", "--jobs", str(jobs)]
+    run = folder / f"run-{len(data)}"
+    subprocess.run([*program, "train", *data, "--epochs", "1", "--out", run], check=True)
+    return [*program, "predict", run, "--jobs", str(jobs)]
 
 
 def _chemprop(folder: Path, program: Path) -> list[str | Path]:

@@ -1,13 +1,18 @@
 """Molecules in memory as a table."""
 
+import dataclasses
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from rdkit import Chem
 
 from deepergcn.data.memory.molecules import is_molecules, molecule_table
+from deepergcn.data.molecules.rows import table_rows
+from deepergcn.data.tables.columns import Columns
 from deepergcn.errors import InputError
 
 
@@ -61,3 +66,16 @@ def test_what_is_refused(molecules: Any, problem: str) -> None:
 def test_what_molecules_are() -> None:
     assert all(map(is_molecules, (["C"], np.array(["C"]), pd.Series(["C"]), pd.DataFrame({"smiles": ["C"]}))))
     assert not is_molecules("C")
+
+
+def test_a_missing_column_is_asked_for_by_its_argument() -> None:
+    table = Columns(Path("molecules"), pa.table({"mol": ["C"], "SMILES": ["C"], "smiles": ["C"]}), in_memory=True)
+    with pytest.raises(InputError, match=r"'mol', 'SMILES', 'smiles'; smiles_column names another$"):
+        table_rows(table, "smi", None)
+    with pytest.raises(InputError, match=r"; id_column names another$"):
+        table_rows(table, "mol", "name")
+    with pytest.raises(InputError, match=r"'SMILES', 'smiles'; expected one of SMILES, or smiles_column$"):
+        table_rows(table, None, None)
+    on_disk = dataclasses.replace(table, in_memory=False)
+    with pytest.raises(InputError, match=r"; --smiles-column names another$"):
+        table_rows(on_disk, "smi", None)

@@ -30,7 +30,12 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 _BATCH = 10_000  # rows of a parquet file that are read at a time where not all are
 
-_OPTIONS = {"SMILES": "--smiles-column", "ids": "--id-column", "edges": "--source-column or --target-column"}
+_OPTIONS = {
+    "SMILES": ("--smiles-column", "smiles_column"),
+    "ids": ("--id-column", "id_column"),
+    "edges": ("--source-column or --target-column", "source_column or target_column"),
+}
+"""What names the column for a purpose: an option of the program, or an argument for a table in memory."""
 
 
 @contextlib.contextmanager
@@ -114,11 +119,15 @@ class Columns:
         """Check that the columns exist."""
         for name in names:
             if name.strip() not in self._positions:
-                option = f"; {_OPTIONS[purpose]} names another" if purpose in _OPTIONS else ""
+                option = f"; {self.option(purpose)} names another" if purpose in _OPTIONS else ""
                 raise InputError(
                     f"{self.path}: there is no column {quote(name)} for the {purpose}; "
                     f"the columns are {self.quoted_names()}{option}"
                 )
+
+    def option(self, purpose: str) -> str:
+        """What names the column for the SMILES, the ids or the edges: an option, or an argument."""
+        return _OPTIONS[purpose][self.in_memory]
 
     def text(self, name: str) -> Any:
         """The cells as an Arrow array of text without blanks around it, null where empty."""
