@@ -1,6 +1,8 @@
 """Descriptors beside the graphs of molecules: what they count, and where they are unknown."""
 
+from functools import partial
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -15,10 +17,13 @@ from deepergcn.data.molecules.descriptors import (
     MORGAN_SIZE,
     NAMES,
     PROPERTIES,
+    describe,
     molecule_descriptors,
     morgan_columns,
     morgan_shares,
 )
+from deepergcn.data.molecules.fragments import Fragments
+from deepergcn.data.molecules.parse import parse_molecules
 from deepergcn.data.molecules.read import read_molecules
 from deepergcn.errors import InputError
 from tests.training.trained import molecule_file, write_lines
@@ -155,3 +160,25 @@ def test_wrong_names_are_refused(tmp_path: Path, names: tuple[str, ...], message
 def test_a_column_needs_a_file() -> None:
     with pytest.raises(InputError, match="the column 'weight' is one of a file"):
         molecule_descriptors(["CC"], ("weight",))
+
+
+def test_molecules_that_are_parsed_anyway_are_described_on_the_way() -> None:
+    texts = ["CCO", "not one", "C[C@H](N)O.Cl", "F/C=C/F", *["c1ccccc1"] * 600, ""]
+    names = ("properties", "morgan", "maccs")
+    for fragments in get_args(Fragments):
+        parsed = parse_molecules(texts, fragments=fragments, workers=1, describe=partial(describe, names=names))
+        readable = [texts[position] for position in parsed.positions.tolist()]
+        assert len(readable) == 603
+        again = molecule_descriptors(readable, names, fragments=fragments, workers=1)
+        once = molecule_descriptors(readable, names, fragments=fragments, parts=parsed.described)
+        for name, values in once.fields().items():
+            expected = again.fields()[name]
+            assert values is not None
+            assert expected is not None
+            np.testing.assert_array_equal(values.numpy(), expected.numpy())
+
+
+def test_no_molecule_has_the_columns_of_others() -> None:
+    some, none = (describe(mols, ("morgan", "properties")) for mols in ([None], []))
+    assert [part.shape[1] for part in some] == [part.shape[1] for part in none]
+    assert [len(part) for part in none] == [0, 0]

@@ -134,6 +134,7 @@ def molecule_descriptors(
     workers: int | None = None,
     cache_file: Path | None = None,
     key: str = "",
+    parts: Sequence["Part"] | None = None,
 ) -> MoleculeDescriptors:
     """The descriptors of molecules.
 
@@ -146,6 +147,7 @@ def molecule_descriptors(
         workers: the number of processes; by default one per core.
         cache_file: where the result of RDKit is kept, if its ``key`` is the same.
         key: a digest of all that the result depends on.
+        parts: what :func:`describe` gave for the molecules, some of them after the other, if it was called already.
     """
     names = check_names(names)
     kinds = tuple(name for name in names if name in KINDS)
@@ -156,7 +158,7 @@ def molecule_descriptors(
         )
     found = _load(cache_file, key) if cache_file is not None and kinds else None
     if found is None:
-        found = _compute(texts, kinds, form, fragments, workers)
+        found = _compute(texts, kinds, form, fragments, workers) if parts is None else _joined(parts, kinds)
         if cache_file is not None and kinds:
             _save(cache_file, key, found)
     if table is None or not columns:
@@ -215,7 +217,10 @@ def _compute(
         workers = 1
     chunks = [texts[start : start + _CHUNK] for start in range(0, len(texts), _CHUNK)]
     with contextlib.closing(_chunks(chunks, kinds, form, fragments, workers)) as results:
-        parts = list(results)
+        return _joined(list(results), kinds)
+
+
+def _joined(parts: Sequence["Part"], kinds: tuple[str, ...]) -> MoleculeDescriptors:
     counts, numbers = ([part[place] for part in parts] for place in (0, 1))
     return MoleculeDescriptors(
         torch.from_numpy(np.concatenate(counts)) if {"morgan", "maccs"} & set(kinds) else None,
@@ -245,10 +250,15 @@ def _chunks(
 
 def _chunk(texts: Sequence[str | None], kinds: tuple[str, ...], form: Form, fragments: Fragments) -> Part:
     with rdBase.BlockLogs():
-        mols = [_molecule(text, form, fragments) for text in texts]
-        counts = [np.concatenate([np.zeros(0, np.uint8), *_counts(mol, kinds)]) for mol in mols]
-        numbers = [_numbers(mol, kinds) for mol in mols]
-    return np.stack(counts), np.stack(numbers)
+        return describe([_molecule(text, form, fragments) for text in texts], kinds)
+
+
+def describe(mols: Sequence[Mol | None], names: Sequence[str]) -> Part:
+    """The counts [molecules, ...] and the numbers [molecules, ...] that RDKit computes of these descriptors."""
+    kinds = tuple(name for name in names if name in KINDS)
+    counts = [np.concatenate([np.zeros(0, np.uint8), *_counts(mol, kinds)]) for mol in mols or (None,)]
+    numbers = [_numbers(mol, kinds) for mol in mols or (None,)]
+    return np.stack(counts)[: len(mols)], np.stack(numbers)[: len(mols)]
 
 
 def _molecule(text: str | None, form: Form, fragments: Fragments) -> Mol | None:

@@ -3,9 +3,9 @@
 import contextlib
 import re
 import warnings
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import joblib
 import numpy as np
@@ -46,6 +46,7 @@ class ParsedMolecules:
         scaffolds: the scaffold of every text, if requested; ``None`` for a text without one.
         keys: the canonical SMILES of every molecule, if requested.
         several_fragments: the number of molecules with several fragments.
+        described: what ``describe`` gave, for some of the molecules after the other.
     """
 
     graphs: MoleculeGraphs
@@ -54,6 +55,7 @@ class ParsedMolecules:
     scaffolds: tuple[str | None, ...] = ()
     keys: tuple[str, ...] = ()
     several_fragments: int = 0
+    described: tuple[Any, ...] = ()
 
 
 class _Wanted(NamedTuple):
@@ -63,6 +65,11 @@ class _Wanted(NamedTuple):
     scaffolds: bool
     keys: bool
     fragments: Fragments
+    describe: Callable[[list[Mol]], Any] | None
+
+    def needs_stereo(self) -> bool:
+        """Whether all that RDKit finds in a molecule is needed, and not its atoms and bonds alone."""
+        return self.scaffolds or self.keys or self.describe is not None
 
 
 def parse_molecules(
@@ -75,12 +82,14 @@ def parse_molecules(
     strict: bool = False,
     workers: int | None = None,
     progress: ProgressHook | None = None,
+    describe: Callable[[list[Mol]], Any] | None = None,
 ) -> ParsedMolecules:
     """Parse and featurize molecules in ``workers`` processes (by default one per core).
 
     A text that cannot be read is skipped with the reason, or raises an error if ``strict``. RDKit prints nothing.
+    ``describe`` is called with the molecules, some of them at a time, so that nobody has to parse them again.
     """
-    wanted = _Wanted(form, scaffolds, keys, fragments)
+    wanted = _Wanted(form, scaffolds, keys, fragments, describe)
     if workers is not None and workers < 1:
         raise InputError(f"workers is {workers}; expected at least 1")
     parts: list[ParsedMolecules] = []
@@ -102,6 +111,7 @@ def parse_molecules(
         scaffolds=tuple(scaffold for part in parts for scaffold in part.scaffolds),
         keys=tuple(key for part in parts for key in part.keys),
         several_fragments=sum(part.several_fragments for part in parts),
+        described=tuple(found for part in parts for found in part.described),
     )
 
 
@@ -134,7 +144,7 @@ def _parse_chunk(start: int, texts: Sequence[str | None], wanted: _Wanted) -> Pa
     several = 0
     with rdBase.BlockLogs():
         for position, text in enumerate(texts, start=start):
-            quick = None if wanted.scaffolds or wanted.keys else _without_stereo(text, wanted.form)
+            quick = None if wanted.needs_stereo() else _without_stereo(text, wanted.form)
             mol = quick or parse_molecule(text, wanted.form)
             if isinstance(mol, str):
                 skipped.append(Skipped(position + 1, molecule_title(text, wanted.form), mol))
@@ -150,8 +160,9 @@ def _parse_chunk(start: int, texts: Sequence[str | None], wanted: _Wanted) -> Pa
                 found_scaffolds.append(murcko_scaffold(mol))
         keys = tuple(map(Chem.MolToSmiles, mols)) if wanted.keys else ()
         graphs = featurize(mols)
+        described = () if wanted.describe is None else (wanted.describe(mols),)
     order = np.array(positions, dtype=np.int64)
-    return ParsedMolecules(graphs, order, tuple(skipped), tuple(found_scaffolds), keys, several)
+    return ParsedMolecules(graphs, order, tuple(skipped), tuple(found_scaffolds), keys, several, described)
 
 
 def _without_stereo(text: str | None, form: Form) -> Mol | None:

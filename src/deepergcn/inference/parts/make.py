@@ -1,11 +1,12 @@
 """One part: rows of molecules in, the content of a file out."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
 
-from deepergcn.data.molecules.descriptors import molecule_descriptors
+from deepergcn.data.molecules.descriptors import describe, molecule_descriptors
 from deepergcn.data.molecules.parse import parse_molecules
 from deepergcn.data.molecules.read import molecule_dataset
 from deepergcn.data.molecules.rows import MoleculeRows
@@ -86,9 +87,11 @@ class PartMaker:
     def _rows(self, opened: MoleculeRows) -> Rows:
         task, trained = self.model.task, self.model.info.provenance
         fragments = trained.fragments if isinstance(trained, MoleculeProvenance) else "all"
-        parsed = parse_molecules(opened.texts, form=opened.form, fragments=fragments, workers=1)
+        names = self.model.recipe.data.descriptors
+        describing = partial(describe, names=names) if names else None
+        parsed = parse_molecules(opened.texts, form=opened.form, fragments=fragments, workers=1, describe=describing)
         if not len(parsed.positions):  # a part without a molecule has the columns of the others: methane stands in
-            parsed = replace(parse_molecules(["C"]), skipped=parsed.skipped)
+            parsed = replace(parse_molecules(["C"], describe=describing), skipped=parsed.skipped)
         count, none = len(parsed.positions), torch.empty(0, dtype=torch.int64)
         dataset = molecule_dataset(
             parsed.graphs,
@@ -98,7 +101,7 @@ class PartMaker:
             split={"train": none, "valid": none, "test": torch.arange(count)},
             digest="",
         )
-        if names := self.model.recipe.data.descriptors:
+        if names:
             readable = parsed.positions.tolist()
             described = molecule_descriptors(
                 [opened.texts[position] for position in readable],
@@ -106,7 +109,7 @@ class PartMaker:
                 form=opened.form,
                 fragments=fragments,
                 table=opened.table.take(parsed.positions),
-                workers=1,
+                parts=parsed.described,
             )
             dataset = dataset.replace(**described.fields())
         ids = tuple(name or "" for name in opened.names)
