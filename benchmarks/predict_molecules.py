@@ -102,8 +102,8 @@ def main() -> None:
             count = 1 + sum(1 for _ in file)
         commands = {"deepergcn": _deepergcn(folder, ["solubility"], arguments.jobs)}
         if arguments.own:
-            data = ["--molecules", str(SOLUBILITY_FILE), "--target", "solubility"]
-            commands["deepergcn, descriptors and forest"] = _deepergcn(folder, data, arguments.jobs)
+            own = ["--molecules", str(SOLUBILITY_FILE), "--target", "solubility"]
+            commands["deepergcn, descriptors and forest"] = _deepergcn(folder, own, arguments.jobs)
         if arguments.chemprop is not None:
             commands["chemprop"] = _chemprop(folder, arguments.chemprop)
         best: dict[tuple[str, Path], Used] = {}

@@ -166,8 +166,8 @@ def molecule_descriptors(
     table.require(columns, "descriptors")
     values = torch.from_numpy(np.stack([table.numbers(name) for name in columns], axis=1))
     numbers = values.masked_fill(values.abs() > _MOST, torch.nan).float()
-    parts = [numbers] if found.descriptors is None else [found.descriptors, numbers]
-    return MoleculeDescriptors(found.fingerprints, torch.cat(parts, dim=1))
+    both = [numbers] if found.descriptors is None else [found.descriptors, numbers]
+    return MoleculeDescriptors(found.fingerprints, torch.cat(both, dim=1))
 
 
 def morgan_columns(names: Sequence[str]) -> slice:
