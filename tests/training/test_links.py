@@ -124,8 +124,8 @@ def test_what_was_found_and_removed_is_said(tmp_path: Path) -> None:
         ("split", "random: train 48, valid 6, test 6"),
         ("metric", "rocauc (the default of a task on links; --metric chooses others)"),
         ("graph", "60 links between 20 nodes; 6 and 6 pairs without a link drawn to score valid and test"),
-        ("graph", "1 rows repeat a pair of an earlier row and count once"),
-        ("graph", f"messages pass over the 48 train links (no others); {over}"),
+        ("graph", "repeated rows that count once: 1"),
+        ("graph", f"messages pass over the 48 train links alone; {over}"),
         ("graph", "nodes have no features: each has a learned embedding"),
     ]
     edges = write(tmp_path / "edges.csv", ("source", "target"), pairs)
