@@ -33,8 +33,13 @@ Row = dict[str, str]
 
 
 def read(file: str) -> dict[str, list[Row]]:
-    """The rows of a file of measurements, by measurement; the first row of each is this library's."""
+    """The rows of a file of measurements, by measurement; the first row of each is this library's.
+
+    What has not been measured yet has no file, and no rows.
+    """
     found: dict[str, list[Row]] = {}
+    if not (MEASURED / f"{file}.csv").exists():
+        return found
     with (MEASURED / f"{file}.csv").open(encoding="utf-8", newline="") as lines:
         for row in csv.DictReader(lines):
             found.setdefault(row["measurement"], []).append(row)
