@@ -1,5 +1,7 @@
 """Predictions beside the truth: confusion, ROC, predicted against true, and the worst errors first."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
@@ -47,6 +49,16 @@ def test_the_worst_error_comes_first_with_a_picture_of_the_molecule() -> None:
     numbers = worst_errors(binary("regression"))
     assert len(numbers) == 12
     assert numbers[0].picture == ""
+
+
+def test_the_two_classes_of_a_binary_task_have_their_names() -> None:
+    found = replace(binary(), classes=("inactive", "active"))
+    both = confusion(found)
+    assert both is not None
+    assert both.names == ("inactive", "active")
+    place = int(np.nanargmax(np.abs(found.truth - found.values)))
+    name, value = found.classes[int(found.truth[place, 0])], found.values[place, 0]
+    assert worst_errors(found)[0].text == f"is {name}, p(active) {value:.2f}"
 
 
 def test_the_area_under_the_curve_is_the_score() -> None:

@@ -12,6 +12,7 @@ from deepergcn.inference.links import pair_names
 from deepergcn.inference.predictions import probabilities
 from deepergcn.inference.predictor import load
 from deepergcn.report.outcomes import Outcomes
+from deepergcn.runs.model.outputs import two_classes
 from deepergcn.training.scoring.evaluation import Evaluation
 
 
@@ -29,6 +30,7 @@ def find_outcomes(run: Path, part: str = "test") -> Outcomes:
         truth=dataset.y[items].numpy().astype(np.float64),
         values=probabilities(model.task, outputs).numpy().astype(np.float64),
         smiles=partial(_smiles, dataset, items) if has_molecules(dataset) else None,
+        classes=two_classes(model.info)[0] if model.task.kind == "binary" else ("0", "1"),
     )
 
 

@@ -30,6 +30,7 @@ class Outcomes:
         truth: [items, outputs], or [items] class indices; NaN or -1 for a missing label.
         values: [items, outputs]: probabilities, or the values of a regression.
         smiles: the SMILES of an item by its place, where the items are molecules.
+        classes: the names of the two classes of a binary task, the positive one second.
     """
 
     task: Task
@@ -38,6 +39,7 @@ class Outcomes:
     truth: Floats
     values: Floats
     smiles: Callable[[int], str] | None = None
+    classes: tuple[str, str] = ("0", "1")
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def confusion(found: Outcomes) -> Confusion | None:
         names, truth, predicted = found.names, found.truth.astype(int), found.values.argmax(1)
     elif found.task.kind == "binary":
         known = np.isfinite(found.truth[:, 0])
-        names = ("0", "1")
+        names = found.classes
         truth, predicted = np.where(known, found.truth[:, 0], -1).astype(int), (found.values[:, 0] > 0.5).astype(int)
     else:
         return None
@@ -104,8 +106,13 @@ def worst_errors(found: Outcomes) -> list[WorstError]:
         gap = np.abs(found.truth - found.values)
         known = np.isfinite(gap)
         error = np.where(known.any(1), np.where(known, gap, 0).sum(1) / np.maximum(known.sum(1), 1), -1.0)
-        if len(found.names) == 1:
-            pairs = zip(found.truth[:, 0], found.values[:, 0], strict=True)
+        pairs = zip(found.truth[:, 0], found.values[:, 0], strict=True)
+        if found.task.kind == "binary":
+            texts = [
+                f"is {found.classes[int(true)]}, p({found.classes[1]}) {value:.2f}" if np.isfinite(true) else ""
+                for true, value in pairs
+            ]
+        elif len(found.names) == 1:
             texts = [f"is {true:.4g}, predicted {value:.4g}" for true, value in pairs]
         else:
             texts = [
