@@ -1,6 +1,7 @@
 """Normalization, ReLU and dropout, which precede the convolution in a pre-activation block."""
 
 from importlib.util import find_spec
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +13,13 @@ else:
     ops = None  # type: ignore[assignment]
 
 
+@runtime_checkable
+class DoesAll(Protocol):
+    """A normalization that does all three in one operator of its own."""
+
+    def norm_relu_dropout(self, x: Tensor, relu: bool, dropout: float) -> Tensor: ...
+
+
 def norm_relu_dropout(norm: nn.Module | None, x: Tensor, p: float, training: bool, relu: bool = True) -> Tensor:
     """dropout_p(ReLU(norm(x))); ``norm`` may be None, and ``relu=False`` leaves out the ReLU.
 
@@ -20,6 +28,8 @@ def norm_relu_dropout(norm: nn.Module | None, x: Tensor, p: float, training: boo
     """
     dropout = p if training else 0.0
     if ops is not None and ops.fits(x):
+        if isinstance(norm, DoesAll):
+            return norm.norm_relu_dropout(x, relu, dropout)
         if norm is None:
             return ops.norm_relu_dropout(x, "none", relu=relu, dropout=dropout)[0]
         if isinstance(norm, nn.LayerNorm) and norm.normalized_shape == (x.shape[1],):

@@ -157,7 +157,7 @@ class _OnCPU:
 _ON_CPU = _OnCPU()
 
 
-def _passes(x: Tensor) -> Passes:
+def passes_of(x: Tensor) -> Passes:
     """The passes of the device of ``x``."""
     passes: Passes = device.gpu_kernels("norm_relu_dropout") if device.on_gpu(x) else _ON_CPU
     return passes
@@ -165,12 +165,12 @@ def _passes(x: Tensor) -> Passes:
 
 @_quietly
 def _forward(x: Tensor, *rest: Any) -> Tensors:
-    return normalization.forward(_passes(x), x, *rest)
+    return normalization.forward(passes_of(x), x, *rest)
 
 
 @_quietly
 def _backward(g: Tensor, x: Tensor, *rest: Any) -> Tensors:
-    return normalization.backward(_passes(x), g, x, *rest)
+    return normalization.backward(passes_of(x), g, x, *rest)
 
 
 def _chunk_count(x: Tensor) -> int:

@@ -9,6 +9,8 @@ from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from deepergcn.nn.norms import BatchNorm
+from deepergcn.ops import norm_relu_dropout as ops
+from deepergcn.ops.kernels import normalization
 
 
 class _Normalize(torch.autograd.Function):
@@ -26,14 +28,8 @@ class _Normalize(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, eps: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         wide = x.double()
-        mean = wide.mean(0)
-        mine = torch.stack((mean, (wide - mean).square().sum(0), torch.full_like(mean, len(x))))
-        told = [torch.empty_like(mine) for _ in range(torch.distributed.get_world_size())]
-        torch.distributed.all_gather(told, mine)
-        means, squares, counts = torch.stack(told).unbind(1)
-        count = counts.sum(0)
-        mean = (counts * means).sum(0) / count
-        variance = (squares + counts * (means - mean).square()).sum(0) / count
+        centre = wide.mean(0)
+        mean, variance, count = _over_processes(centre, (wide - centre).square().sum(0), len(x))
         scale = (variance + eps).rsqrt().to(weight.dtype)
         y = (x - mean.to(weight.dtype)) * scale
         ctx.save_for_backward(y, weight, scale, count.to(weight.dtype))
@@ -51,6 +47,52 @@ class _Normalize(torch.autograd.Function):
         torch.distributed.all_reduce(total)
         dx = weight * scale * (g - total[0] / count - y * (total[1] / count))
         return dx.to(ctx.dtype), mine[1], mine[0], None
+
+
+class _NormReluDropout(torch.autograd.Function):
+    """The same with ReLU and dropout, by the passes of ``ops.norm_relu_dropout``, which keep only their input."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, eps: float, relu: bool, dropout: float
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        x, passes, rows = x.contiguous(), ops.passes_of(x), len(x)
+        first, second = passes.moments(x) / max(rows, 1)
+        centre = first + (x[0].double() if rows else 0)
+        mean, variance, count = _over_processes(centre, rows * (second - first * first).clamp(min=0), rows)
+        seed = torch.randint(2**63 - 1, (), device="cpu") if dropout > 0 else None
+        norm = normalization.norm_of(x, weight, bias, mean.to(weight), variance.to(weight), "batch", eps)
+        ctx.mask, out = normalization.mask_of(seed, relu, dropout), torch.empty_like(x)
+        passes.apply(x, norm, ctx.mask, out)
+        ctx.save_for_backward(x, weight, bias, mean, variance, count)
+        ctx.eps = eps
+        ctx.mark_non_differentiable(mean, variance, count)
+        return out, mean, variance, count
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        x, weight, bias, mean, variance, count = ctx.saved_tensors
+        g, dx, passes = grads[0].contiguous(), torch.empty_like(x), ops.passes_of(x)
+        norm = normalization.norm_of(x, weight, bias, mean.to(weight), variance.to(weight), "batch", ctx.eps)
+        mine = passes.sums(g, x, norm, ctx.mask, dx)
+        total = mine.clone()
+        torch.distributed.all_reduce(total)
+        level, tilt = (total / count).to(weight.dtype)
+        passes.slopes(g, x, norm, ctx.mask, level, tilt, dx)
+        dbias, dweight = (found.to(weight.dtype) for found in mine)
+        return dx, dweight, dbias, None, None, None
+
+
+def _over_processes(mean: Tensor, squares: Tensor, rows: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Mean, variance and number of the rows of all processes, each [channels], from those of this one."""
+    mine = torch.stack((mean, squares, torch.full_like(mean, rows)))
+    told = [torch.empty_like(mine) for _ in range(torch.distributed.get_world_size())]
+    torch.distributed.all_gather(told, mine)
+    means, every, counts = torch.stack(told).unbind(1)
+    count = counts.sum(0)
+    middle = (counts * means).sum(0) / count
+    return middle, (every + counts * (means - middle).square()).sum(0) / count, count
 
 
 class SynchronizedBatchNorm(_BatchNorm):
@@ -74,6 +116,21 @@ class SynchronizedBatchNorm(_BatchNorm):
         self._track(mean, variance * count / (count - 1).clamp(min=1))
         normalized: Tensor = out
         return normalized
+
+    def norm_relu_dropout(self, x: Tensor, relu: bool, dropout: float) -> Tensor:
+        """dropout(ReLU(norm(x))) in one operator."""
+        if not self.training:
+            moments = {"mean": self.running_mean, "variance": self.running_var}
+            out, _, _ = ops.norm_relu_dropout(
+                x, "given", self.weight, self.bias, eps=self.eps, relu=relu, dropout=dropout, **moments
+            )
+            return out
+        given = x if x.dtype == self.weight.dtype else x.to(self.weight.dtype)
+        found = _NormReluDropout.apply(given, self.weight, self.bias, self.eps, relu, dropout)  # type: ignore[no-untyped-call]
+        out, mean, variance, count = found
+        self._track(mean, variance * count / (count - 1).clamp(min=1))
+        done: Tensor = out.to(x.dtype)
+        return done
 
     def _track(self, mean: Tensor, variance: Tensor) -> None:
         if self.momentum is None or self.running_mean is None or self.running_var is None:

@@ -45,7 +45,7 @@ def test_the_same_seed_gives_the_same_mask_on_both_devices(
     arguments = (None, None, None, None, torch.tensor(seed), "none", 1e-5, True, dropout)
     expected = ops._forward(x, *arguments)[0]
     request.getfixturevalue("interpreted")
-    assert ops._passes(x) is device.gpu_kernels("norm_relu_dropout")
+    assert ops.passes_of(x) is device.gpu_kernels("norm_relu_dropout")
     assert torch.equal(ops._forward(x, *arguments)[0], expected)
 
 

@@ -71,8 +71,8 @@ def forward(
         origin = x[0].double() if rows else torch.zeros_like(first)
         centre, var = (first + origin).to(number), (second - first * first).clamp(min=0).to(number)
     out = empty(x, *x.shape)
-    norm = _norm(x, weight, bias, centre, var, statistics, eps)
-    passes.apply(x, norm, _mask(seed, relu, dropout), out)
+    norm = norm_of(x, weight, bias, centre, var, statistics, eps)
+    passes.apply(x, norm, mask_of(seed, relu, dropout), out)
     return out, centre, var
 
 
@@ -93,7 +93,7 @@ def backward(
     """The gradients of x, weight and bias."""
     g, x = g.contiguous(), x.contiguous()
     number, dx = _number_of(x), empty(x, *x.shape)
-    norm, mask = _norm(x, weight, bias, mean, variance, statistics, eps), _mask(seed, relu, dropout)
+    norm, mask = norm_of(x, weight, bias, mean, variance, statistics, eps), mask_of(seed, relu, dropout)
     if statistics == "batch":
         totals = passes.sums(g, x, norm, mask, dx)
         level, tilt = (totals / max(x.shape[0], 1)).to(number)
@@ -116,7 +116,7 @@ def _filled(given: Tensor | None, x: Tensor, otherwise: float) -> Tensor:
     return given.to(_number_of(x)).contiguous()
 
 
-def _norm(
+def norm_of(
     x: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
@@ -125,6 +125,7 @@ def _norm(
     statistics: str,
     eps: float,
 ) -> Norm:
+    """The normalization of x by these moments."""
     scale, shift = _filled(weight, x, 1), _filled(bias, x, 0)
     if statistics in ("none", "row"):
         return Norm(statistics, eps, mean, torch.ones_like(variance), scale, shift)
@@ -132,7 +133,7 @@ def _norm(
     return Norm(statistics, eps, mean, rstd, scale, shift)
 
 
-def _mask(seed: Tensor | None, relu: bool, dropout: float) -> Mask:
+def mask_of(seed: Tensor | None, relu: bool, dropout: float) -> Mask:
     """The mask of ``kernels.contract``; without a seed nothing is dropped."""
     if seed is None:
         return Mask(relu, 0, 0, 1.0)
