@@ -79,6 +79,7 @@ def test_the_recipes_are_those_of_the_paper_and_more() -> None:
         "synthetic-proteins",
         "minesweeper",
         "minesweeper-best",
+        "minesweeper-labels",
         "planetoid",
         *OWN,
         *LATER,

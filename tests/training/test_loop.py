@@ -185,8 +185,9 @@ def test_tasks_on_nodes_train_on_the_whole_graph_or_on_partitions(tmp_path: Path
     assert all(row["train_score"] is not None for row in rows)
 
 
-def test_sampled_subgraphs_without_some_edges_are_drawn_again_after_a_resume(tmp_path: Path) -> None:
-    sampled = ("training.partitioning=saint", "training.drop_edge=0.3")
+def test_sampled_subgraphs_without_some_edges_and_labels_are_drawn_again_after_a_resume(tmp_path: Path) -> None:
+    transforms = 'data.transforms=["node-features-from-edges", "known-labels"]'
+    sampled = ("training.partitioning=saint", "training.drop_edge=0.3", transforms)
     settings = network_settings(network(tmp_path), *sampled, "model.dropout=0", "optimizer.lr=0.01")
     whole = train("yeast-proteins", settings=settings, out=tmp_path / "whole", epochs=6)
     losses = [row["train_loss"] for row in whole.metrics()]

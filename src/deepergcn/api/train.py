@@ -48,6 +48,7 @@ def train(
     drop: str | Sequence[str] | None = None,
     numeric: str | Sequence[str] | None = None,
     categorical: str | Sequence[str] | None = None,
+    known_labels: bool = False,
     task: Kind | None = None,
     metric: str | Sequence[str] | None = None,
     positive: Any = None,
@@ -106,6 +107,8 @@ def train(
         features, edge_features: The columns that are features, and no others.
         drop: Columns that are none.
         numeric, categorical: Features that are numbers, or categories.
+        known_labels: Whether the network is given the labels of train nodes as inputs, and learns from those that a
+            step hides.
         task: ``regression``, ``binary``, ``multi-class`` or ``multi-label``.
         metric: One or several, of which the first chooses the epoch.
         positive: The positive one of two classes, or one for each target.
@@ -144,6 +147,7 @@ def train(
         "drop": _texts(drop),
         "numeric": _texts(numeric),
         "categorical": _texts(categorical),
+        "known_labels": known_labels or None,
         "task": task,
         "metric": _texts(metric),
         "positive": _texts(positive),

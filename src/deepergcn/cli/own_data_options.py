@@ -101,6 +101,9 @@ class OwnDataOptions:
             "NAME",
         ),
     ] = None
+    known_labels: Annotated[
+        bool, _option("--known-labels", "Give the network the labels of other train nodes as inputs.")
+    ] = False
     task: Annotated[Text, _option("--task", "regression, binary, multi-class or multi-label.", "NAME")] = None
     metric: Annotated[
         Texts,
@@ -152,7 +155,7 @@ class OwnDataOptions:
 _FOR_MOLECULES = ("smiles_column", "target", "strict", "fragments", "descriptors", "blend")
 _FOR_TABLES = (
     *("label", "directed", "source_column", "target_column", "features", "edge_features", "drop", "numeric"),
-    *("categorical", "node_features", "projection", "encoding"),
+    *("categorical", "node_features", "projection", "encoding", "known_labels"),
 )
 _FOR_BOTH = (
     *("id_column", "task", "metric", "positive", "missing", "split", "split_fractions", "split_seed", "delimiter"),
@@ -165,7 +168,7 @@ _NOT_FOR_LINKS = (
 _NOT_FOR_GRAPHS = (*(name for name in _FOR_TABLES if name != "label"), "delimiter", "folds")
 _NOT_FOR_TYPES = (
     *("folds", "features", "edge_features", "drop", "numeric", "categorical", "node_features", "projection"),
-    "encoding",
+    *("encoding", "known_labels"),
 )
 _READER = "data.options."
 
@@ -289,6 +292,7 @@ def _tables(
         sparse=options.node_features,
         projection=options.projection,
         encoding=options.encoding,
+        known_labels=options.known_labels,
         choices=choices,
         root=root,
     )

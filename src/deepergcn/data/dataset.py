@@ -58,6 +58,8 @@ class Dataset:
         node_ids: the user's own name for every node, where the task labels pairs of nodes; or empty.
         fingerprints: uint8 [G, counts], counts about every graph, such as the fingerprints of molecules.
         descriptors: float32 [G, numbers], numbers about every graph, NaN where unknown.
+        label_columns: the first column of ``x`` that holds labels of train nodes, and the one after the last, where the
+            transform ``known-labels`` has put them there.
         provenance: how a user's own file was read, to read another in the same way; None for other datasets.
     """
 
@@ -81,6 +83,7 @@ class Dataset:
     node_ids: tuple[str, ...] = ()
     fingerprints: Tensor | None = None
     descriptors: Tensor | None = None
+    label_columns: tuple[int, int] | None = None
     provenance: "AnyProvenance | None" = None
 
     def __post_init__(self) -> None:

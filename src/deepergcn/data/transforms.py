@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from deepergcn.data.batching.known_labels import KNOWN_LABELS, known_labels
 from deepergcn.data.dataset import Dataset, directed
 from deepergcn.data.encodings import degree_features, node_numbers
 from deepergcn.data.kernels.graphs import incident_count, incident_features
@@ -200,6 +201,7 @@ def row_normalize(dataset: Dataset) -> Dataset:
 
 TRANSFORMS: dict[str, Callable[..., Dataset]] = {
     "degree-encoding": degree_encoding,
+    KNOWN_LABELS: known_labels,
     "learned-encoding": learned_encoding,
     "node-features-from-edges": node_features_from_edges,
     "one-hot-species": one_hot_species,

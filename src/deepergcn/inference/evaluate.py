@@ -1,5 +1,6 @@
 """The scores of a trained network on the parts of its dataset, or on other rows that have labels."""
 
+import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -20,11 +21,15 @@ from deepergcn.training.scoring.scores import all_scores
 if TYPE_CHECKING:
     from deepergcn.inference.predictor import Predictor
 
+_log = logging.getLogger(__name__)
+
 
 def evaluate_parts(
     model: "Predictor", dataset: Dataset, parts: Sequence[str], metrics: Sequence[Metric] = ()
 ) -> dict[str, dict[str, MetricScore]]:
     """The scores of each part of the dataset by these metrics; by those of the recipe if none is named."""
+    if dataset.label_columns is not None and "train" in parts:
+        _log.warning("%s: labels of train are inputs of the network; its score on train says nothing", dataset.name)
     evaluation = Evaluation(dataset, model.recipe, model.info.seed, parts)
     outputs = evaluation.outputs(model.network)
     seen = torch.cat([evaluation.items(part) for part in parts]) if parts else torch.empty(0, dtype=torch.int64)

@@ -1,6 +1,7 @@
 """The rows that a trained network is to predict, read as those that it was trained on."""
 
 import dataclasses
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -11,7 +12,8 @@ import torch
 from torch import Tensor
 
 from deepergcn.categories import ATOM_SIZES
-from deepergcn.data.dataset import Dataset
+from deepergcn.data.batching.known_labels import KNOWN_LABELS
+from deepergcn.data.dataset import PARTS, Dataset
 from deepergcn.data.graphs.read import LABELS, read_graphs_to_predict
 from deepergcn.data.molecules.fragments import Fragments
 from deepergcn.data.molecules.read import read_molecules_to_predict
@@ -30,6 +32,7 @@ from deepergcn.data.storage.progress import ProgressHook
 from deepergcn.data.tables.columns import Columns, read_columns
 from deepergcn.data.tables.features import Unseen
 from deepergcn.data.tables.files import table_files
+from deepergcn.data.tables.labels import LabelSchema, labelled, read_labels
 from deepergcn.data.tables.read import read_tables_to_predict
 from deepergcn.data.tables.typed import read_typed_tables_to_predict
 from deepergcn.errors import InputError
@@ -38,6 +41,8 @@ from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.dataset import load_data, transformed
 from deepergcn.runs.model.network import dataset_inputs
 from deepergcn.runs.run import RunInfo
+
+_log = logging.getLogger(__name__)
 
 Input = Any
 """What a network predicts, as a path or in memory.
@@ -83,8 +88,12 @@ def read_rows_to_predict(
     skipped_file: str | Path | None = None,
     progress: ProgressHook | None = None,
     node_features: str | Path | None = None,
+    known_labels: bool = True,
 ) -> Rows:
-    """The rows of an input, read as the data that the network was trained on."""
+    """The rows of an input, read as the data that the network was trained on.
+
+    Where labels are inputs of the network, it is given those of the input, unless ``known_labels`` is False.
+    """
     task = info.inputs.task.task()
     molecules = task.level == "graph" and info.inputs.nodes == ATOM_SIZES
     if isinstance(data, Dataset):
@@ -92,7 +101,7 @@ def read_rows_to_predict(
     elif isinstance(data, Mapping) or isinstance(edges, Mapping) or isinstance(info.provenance, TypedTableProvenance):
         rows = _typed_tables(data, edges, recipe, info.provenance, unseen)
     elif isinstance(info.provenance, TableProvenance):
-        rows = _tables(data, edges, recipe, info.provenance, delimiter, unseen, node_features)
+        rows = _tables(data, edges, recipe, info.provenance, delimiter, unseen, node_features, known_labels)
     elif isinstance(info.provenance, GraphProvenance):
         rows = _graphs(data, recipe, info.provenance)
     elif not isinstance(data, str | Path):
@@ -137,6 +146,7 @@ def _tables(
     delimiter: str | None,
     unseen: Unseen,
     sparse: str | Path | None,
+    known_labels: bool,
 ) -> Rows:
     if isinstance(nodes, str | Path) and (edges is None or isinstance(edges, str | Path)):
         files = table_files(nodes, edges)
@@ -144,7 +154,22 @@ def _tables(
     else:
         node_table, edge_table = tables_in_memory(nodes, edges, provenance)
     dataset = read_tables_to_predict(node_table, edge_table, provenance=provenance, unseen=unseen, sparse=sparse)
+    if KNOWN_LABELS in recipe.data.transforms or {"name": KNOWN_LABELS} in recipe.data.transforms:
+        dataset = _with_labels(dataset, node_table, provenance.labels, known_labels)
     return dataclasses.replace(_whole(_prepared(dataset, recipe)), table=node_table)
+
+
+def _with_labels(dataset: Dataset, table: Columns, schema: LabelSchema, wanted: bool) -> Dataset:
+    """The dataset with the labels of its table, which the network takes as inputs; says how many it is given."""
+    y, known = dataset.y, torch.empty(0, dtype=torch.int64)
+    if wanted and all(name in table.names for name in schema.columns):
+        y = read_labels(table, schema)
+        known = torch.from_numpy(labelled(y))
+    _log.warning(
+        "%s: labels are inputs of the network, which is given those of %d of %d nodes",
+        *(table.path.name, len(known), dataset.num_nodes),
+    )
+    return dataset.replace(y=y, split=dict.fromkeys(PARTS, torch.empty(0, dtype=torch.int64)) | {"train": known})
 
 
 def _graphs(data: Input, recipe: Recipe, provenance: GraphProvenance) -> Rows:

@@ -240,7 +240,8 @@ class Predictor:
         schema = label_schema(self.info.provenance)
         if schema is None:
             raise InputError(f"{data}: the network was trained on a named dataset; expected one of your own data")
-        rows = self._rows(data, edges, None, None, None, unseen, None, progress, node_features)
+        # A label that is to be scored is not given to the network.
+        rows = self._rows(data, edges, None, None, None, unseen, None, progress, node_features, known_labels=False)
         return evaluate_rows(self, rows, schema, metrics)
 
     def is_trained_on(
@@ -270,6 +271,8 @@ class Predictor:
         skipped_file: str | Path | None,
         progress: ProgressHook | None,
         node_features: str | Path | None = None,
+        *,
+        known_labels: bool = True,
     ) -> Rows:
         return read_rows_to_predict(
             data,
@@ -283,6 +286,7 @@ class Predictor:
             skipped_file=skipped_file,
             progress=progress,
             node_features=node_features,
+            known_labels=known_labels,
         )
 
     def embedding(self, batch: GraphBatch) -> Tensor:

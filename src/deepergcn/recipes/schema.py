@@ -274,6 +274,9 @@ class TrainingSection(Section):
         partitioning: how the parts are drawn: at ``random``; once by ``metis``, as in Cluster-GCN; or as the nodes on
             random walks, which may overlap, as in GraphSAINT (``saint``).
         drop_edge: the probability that an edge is left out of a step.
+        shown_labels: the probability that a step shows a label of the train part to the network, where the transform
+            ``known-labels`` makes labels inputs; it learns from those that it hides (Shi et al., Masked Label
+            Prediction, 2021).
         patience: the number of evaluations without a better validation score after which training stops.
         precision: of the computation; the weights are float32 always.
         memory: the most memory that the process may take, such as ``8GB``: as many layers as needed are computed again
@@ -290,6 +293,7 @@ class TrainingSection(Section):
     partitions: Count = 1
     partitioning: Literal["random", "metis", "saint"] = "random"
     drop_edge: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    shown_labels: Annotated[float, Field(ge=0, lt=1)] = 0.5
     patience: Count | None = None
     precision: Literal["32", "bf16"] = "32"
     memory: Memory | None = None

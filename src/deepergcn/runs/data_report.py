@@ -89,6 +89,7 @@ class DataReport(_Report):
         balance: whether rare classes have a higher weight in the loss.
         features, dropped: the columns that are features, and that are not.
         encoding: what is made of the graph's structure beside or instead of them, and why.
+        known_labels: whether the labels of train nodes are inputs too.
         graph, molecules: what was found besides, of the one kind of data or the other.
         fragments: which fragments of molecules are kept.
         notes: what else was found, a line each.
@@ -109,6 +110,7 @@ class DataReport(_Report):
     features: tuple[Column, ...] = ()
     dropped: tuple[Column, ...] = ()
     encoding: str = ""
+    known_labels: bool = False
     graph: GraphReport | None = None
     molecules: MoleculeCounts | None = None
     fragments: str = "all"
@@ -127,6 +129,8 @@ class DataReport(_Report):
             lines.append(("features", _names(self.features) or "none"))
         if self.encoding:
             lines.append(("encoding", self.encoding))
+        if self.known_labels:
+            lines.append(("labels", "those of train nodes are inputs too; a step hides half of them to learn from"))
         if self.dropped:
             lines.append(("left out", _names(self.dropped)))
         if self.graph is not None:

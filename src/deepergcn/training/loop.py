@@ -239,5 +239,9 @@ def _is_finite(scores: Scores) -> bool:
 
 
 def _evaluated_parts(dataset: Dataset, train: bool) -> tuple[str, ...]:
-    """A task on nodes computes all parts together; graphs and links of train are scored where that is asked for."""
-    return ("train", "valid", "test") if train or dataset.task.level == "node" else ("valid", "test")
+    """A task on nodes computes all parts together; graphs and links of train are scored where that is asked for.
+
+    Train nodes whose labels are inputs are not scored: the network would only repeat them.
+    """
+    scored = (train or dataset.task.level == "node") and dataset.label_columns is None
+    return ("train", "valid", "test") if scored else ("valid", "test")

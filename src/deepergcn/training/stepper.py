@@ -15,6 +15,7 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from deepergcn.data.batching.batch import GraphBatch
 from deepergcn.data.batching.drop_edge import drop_edges
+from deepergcn.data.batching.known_labels import hide_labels
 from deepergcn.data.batching.source import BatchSource
 from deepergcn.data.seeds import generator
 from deepergcn.errors import InputError
@@ -94,7 +95,7 @@ class Stepper:
     def batches(self, epoch: int, first: int) -> Iterator[list[Counted]]:
         """The batches of this process in every step of an epoch, on the device, from step ``first`` on."""
         steps = self.source.steps(epoch, first)
-        return on_device(self._without_some_edges(steps, epoch, first), self.fabric.device)
+        return on_device(self._in_part(steps, epoch, first), self.fabric.device)
 
     def launch(self, epoch: int, step: int, batches: list[Counted]) -> Launched:
         """Run a step, or queue it on a GPU: forward, backward, and the optimizer step."""
@@ -127,16 +128,23 @@ class Stepper:
         passed = epoch - 1 + step / len(self.source)
         return learning_rate(self.recipe.optimizer, passed, self.recipe.training.epochs)
 
-    def _without_some_edges(
-        self, steps: Iterator[list[GraphBatch]], epoch: int, first: int
-    ) -> Iterator[list[GraphBatch]]:
-        """The batches with DropEdge, if the recipe asks for it: on the host, as it would synchronize with a GPU."""
-        probability = self.recipe.training.drop_edge
+    def _in_part(self, steps: Iterator[list[GraphBatch]], epoch: int, first: int) -> Iterator[list[GraphBatch]]:
+        """The batches without the edges of DropEdge and the labels that a step hides, where the recipe asks for it.
+
+        Both are drawn on the host, as they would synchronize with a GPU.
+        """
+        training, columns = self.recipe.training, self.source.dataset.label_columns
         for step, batches in enumerate(steps, start=first):
-            if probability:
-                draw = generator(self.seed, "drop-edge", epoch, step, self.fabric.global_rank)
-                batches = [drop_edges(batch, probability, draw) for batch in batches]
+            if training.drop_edge:
+                draw = self._generator("drop-edge", epoch, step)
+                batches = [drop_edges(batch, training.drop_edge, draw) for batch in batches]
+            if columns is not None:
+                draw = self._generator("known-labels", epoch, step)
+                batches = [hide_labels(batch, columns, training.shown_labels, draw) for batch in batches]
             yield batches
+
+    def _generator(self, purpose: str, epoch: int, step: int) -> torch.Generator:
+        return generator(self.seed, purpose, epoch, step, self.fabric.global_rank)
 
     def _gradient(self, epoch: int, step: int, labels: int, batches: list[Counted], *, again: bool = False) -> Launched:
         """Forward and backward of the batches; ``again`` checks every loss, and exchanges no gradients."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
+from deepergcn.data.batching.known_labels import KNOWN_LABELS
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.provenance import TableProvenance
 from deepergcn.data.registry import NOT_DESCRIBED, checked_options
@@ -57,6 +58,7 @@ def own_tables(
     sparse: str | Path | None = None,
     projection: int | None = None,
     encoding: str | None = None,
+    known_labels: bool = False,
     choices: Choices = Choices(),  # noqa: B008 (it is frozen)
     root: str | Path | None = None,
 ) -> OwnData:
@@ -84,6 +86,8 @@ def own_tables(
         projection: The channels that they are projected to; 0 is none.
         encoding: One of :data:`ENCODINGS`, made of the graph's structure: added to the features of nodes, or in their
             place where they have none. Nodes without features have the sums of those of their edges, or their degree.
+        known_labels: Whether the network is given the labels of train nodes as inputs, and learns from those that a
+            step hides.
         choices: What the user chooses instead of having it inferred.
         root: The folder of the cache.
     """
@@ -142,6 +146,8 @@ def own_tables(
     dataset = read_tables(node_table, edge_table, root=root, **checked)
     found = label_settings(node_table, dataset, choices, "nodes")
     partitions = math.ceil(dataset.num_nodes / _NODES_IN_MEMORY)
+    if known_labels and encoding == "learned":
+        raise InputError("--known-labels: cannot be combined with --encoding learned, whose features are categories")
     transforms, reason = _encoding(dataset, encoding)
     provenance = dataset.provenance
     assert isinstance(provenance, TableProvenance)
@@ -159,11 +165,13 @@ def own_tables(
             *([] if provenance.sparse is None else [_sparse(options["sparse"], provenance.sparse, projection)]),
         ),
         encoding=reason,
+        known_labels=known_labels,
         dropped=(*dropped, *of_edges),
         graph=_graph(dataset, provenance, partitions),
     )
     source, target = (str(real_path(table.path)) for table in (node_table, edge_table))
     data = DataSection(source=source, edges=target, options={**options, "metric": found.metrics[0]})
+    transforms += [KNOWN_LABELS] if known_labels else []
     others = {"data.transforms": transforms, "training.partitions": partitions}
     return own_data(data, dataset, found.settings | others, report)
 
