@@ -13,7 +13,7 @@ sums are sums of those of its segments, which rounds far less than one sum.
 from numba import types
 from numba.extending import intrinsic
 
-from deepergcn.ops.kernels.cpu.machine.intrinsics import bare, block_rows, prefetch_row
+from deepergcn.ops.kernels.cpu.machine.intrinsics import bare, block_rows
 from deepergcn.ops.kernels.cpu.machine.jit import body, kernel
 from deepergcn.ops.kernels.cpu.machine.lanes import LANES, Code, first_channel
 from deepergcn.ops.kernels.cpu.machine.record import write_call
@@ -28,14 +28,18 @@ _STATE = 2
 
 
 @intrinsic
-def _add(typing_context, x, constants, block, channel, floor, eps, source, start, count, state):
-    """Add ``count`` edges from ``start`` to the two sums of a block of channels, ``state`` [2 blocks, LANES]."""
+def _add(typing_context, x, constants, block, channel, floor, eps, source, start, ahead, count, state):
+    """Add ``count`` edges from ``start`` to the two sums of a block of channels, ``state`` [2 blocks, LANES].
+
+    Memory is asked for the same channels of the edges from ``ahead``: for one line of the cache with each that is used,
+    since it would not take all of them at once.
+    """
 
     def generate(context, builder, signature, arguments):
         c = Code(context, builder, signature, arguments)
-        block, channel, start, count = (arguments[place] for place in (2, 3, 7, 8))
+        block, channel, start, ahead, count = (arguments[place] for place in (2, 3, 7, 8, 9))
         floor, eps = (c.spread(arguments[place]) for place in (4, 5))
-        features, given, neighbour, sums = (c.pointer(place) for place in (0, 1, 6, 9))
+        features, given, neighbour, sums = (c.pointer(place) for place in (0, 1, 6, 10))
         width = c.width(0)
 
         def row(rows, number):
@@ -45,7 +49,8 @@ def _add(typing_context, x, constants, block, channel, floor, eps, source, start
         places = [row(_STATE, number) for number in range(_STATE)]
         S, A = (c.variable(c.all(0.0)) for _ in places)
         with c.loop(count) as i:
-            u = c.number(neighbour, builder.add(start, i))
+            later, u = (c.number(neighbour, builder.add(first, i)) for first in (ahead, start))
+            c.prefetch(features, builder.add(builder.mul(later, width), channel))
             h = c.load(features, builder.add(builder.mul(u, width), channel))
             m = floor.where(h.compare("<=", floor), h) + eps
             e = c.exp(beta * (m - shift))
@@ -55,7 +60,7 @@ def _add(typing_context, x, constants, block, channel, floor, eps, source, start
             c.store(c.load(sums, place) + variable.get(), sums, place)
         return context.get_dummy_value()
 
-    given = (x, constants, block, channel, floor, eps, source, start, count, state)
+    given = (x, constants, block, channel, floor, eps, source, start, ahead, count, state)
     return types.void(*given), generate
 
 
@@ -75,10 +80,9 @@ def _forward(chunk, chunks, rowptr, source, x, constants, floor, eps, out, offse
         state[:] = 0
         for start in range(begin, end, _SEGMENT):
             count = min(_SEGMENT, end - start)
-            for k in range(min(start + _SEGMENT, edges), min(start + _SEGMENT + count, edges)):
-                prefetch_row(x, source[k])
+            ahead = min(start + _SEGMENT, edges - count)
             for b in range(blocks):
-                _add(x, constants, b, first_channel(b, channels), floor, eps, source, start, count, state)
+                _add(x, constants, b, first_channel(b, channels), floor, eps, source, start, ahead, count, state)
         for b in range(blocks):
             j = first_channel(b, channels)
             for lane in range(LANES):

@@ -94,6 +94,15 @@ class Code:
         at = self.builder.bitcast(self.builder.gep(pointer, [place]), _FLOATS.as_pointer())
         self.builder.store(value.value, at, align=4)
 
+    def prefetch(self, pointer: ir.Value, place: ir.Value) -> None:
+        """Ask memory for the numbers at ``place`` before they are needed."""
+        word, byte = ir.IntType(32), ir.IntType(8).as_pointer()
+        form = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        function = cgutils.get_or_insert_function(self.builder.module, form, "llvm.prefetch.p0")
+        read, keep, data_cache = (ir.Constant(word, flag) for flag in (0, 3, 1))
+        at = self.builder.bitcast(self.builder.gep(pointer, [place]), byte)
+        self.builder.call(function, [at, read, keep, data_cache])
+
     def spread(self, scalar: ir.Value) -> Lanes:
         """The same number, known only when the code runs, in all lanes."""
         first = self.builder.insert_element(ir.Constant(_FLOATS, ir.Undefined), scalar, ir.Constant(_INT, 0))
