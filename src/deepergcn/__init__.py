@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from deepergcn.errors import InputError
 from deepergcn.extras import TRAIN, advice, missing
+from deepergcn.large_pages import ask_for_large_pages
 from deepergcn.version import __version__
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ __all__ = [
     "train",
     "training",
 ]
+
+ask_for_large_pages()
 
 # Where each name is found when it is first used, so that importing the package is fast. All others are subpackages.
 _LAZY = {

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from deepergcn import ops
+from deepergcn.large_pages import ask_for_large_pages
 from deepergcn.ops.operators import heap
 
 
@@ -76,13 +77,13 @@ def test_large_pages_are_asked_for_unless_the_user_has_decided(
 ) -> None:
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setattr(os, "environ", {} if said is None else {"THP_MEM_ALLOC_ENABLE": said})
-    heap.ask_for_large_pages()
+    ask_for_large_pages()
     assert os.environ.get("THP_MEM_ALLOC_ENABLE") == asked
 
 
 SETTING = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 LARGE_PAGES = """
-import re, torch, deepergcn.ops
+import re, torch, deepergcn, torch_geometric, lightning_fabric, deepergcn.nn
 x = torch.ones(1 << 24)
 with open("/proc/self/smaps_rollup") as file:
     print(re.search(r"AnonHugePages: *([0-9]+) kB", file.read())[1])

@@ -12,6 +12,7 @@ from deepergcn.nn.norm_relu_dropout import norm_relu_dropout
 from deepergcn.nn.pyg.names import pyg_names
 from deepergcn.nn.recompute import recompute
 from deepergcn.nn.reset import reset_children
+from deepergcn.ops import large
 
 
 class Block(nn.Module):
@@ -89,7 +90,8 @@ class ResPlusBlock(Block):
     """x + conv(dropout(ReLU(norm(x)))): the pre-activation residual connection of ResGCN+ and all GENs."""
 
     def connect(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return x + self.residual(x, *args, **kwargs)
+        kept, x = large.twice(x)
+        return large.add(kept, self.residual(x, *args, **kwargs))
 
     def residual(self, x: Tensor, *args: Any, virtual: Tensor | None = None, **kwargs: Any) -> Tensor:
         """conv(dropout(ReLU(norm(x)))), the residual that is added to x; ``virtual`` is added before dropout."""

@@ -16,9 +16,10 @@ from deepergcn.nn.encoders.edges import Categories, EdgeEncoderSpec, EdgeInput, 
 from deepergcn.nn.lazy import UNKNOWN, known_width, linear
 from deepergcn.nn.norms import NormName, build_norm
 from deepergcn.nn.pyg.adjacency_cache import cached_grouping
+from deepergcn.nn.pyg.exact import Definition, has_hooks, runs_plainly
 from deepergcn.nn.pyg.names import GEN_CONV, NO_EQUAL, pyg_names
 from deepergcn.nn.reset import reset_children
-from deepergcn.ops import Adjacency, EdgeTerm
+from deepergcn.ops import Adjacency, EdgeTerm, large
 
 Pair = tuple[Tensor, Tensor | None]
 """The features of sources and of targets; None where the targets have none."""
@@ -172,7 +173,7 @@ class GENConv(MessagePassing):
         if target is None:
             out: Tensor = self.mlp(m)
         elif self.root is None:
-            out = self.mlp(target + m)
+            out = _apply(self.mlp, large.add(target, m))
         else:
             out = self.mlp(m) + self.root(target)
         return out
@@ -207,7 +208,7 @@ class GENConv(MessagePassing):
         return m
 
     def _pair(self, x: Tensor | Pair) -> Pair:
-        source, target = (x, x) if isinstance(x, Tensor) else x
+        source, target = large.twice(x) if isinstance(x, Tensor) else x
         widths = (self.in_channels, self.in_channels) if isinstance(self.in_channels, int) else self.in_channels
         for name, features, width, projection in (
             ("source", source, widths[0], self.source_projection),
@@ -257,6 +258,20 @@ def _fits(features: Tensor, width: int) -> bool:
 _STEPS = ("message", "aggregate", "update")
 _HOOKS = tuple(f"_{step}_forward_{when}" for step in ("propagate", *_STEPS[:2]) for when in ("pre_hooks", "hooks"))
 """Where PyG keeps what users attach to the steps that the fast path leaves out."""
+
+
+def _apply(mlp: nn.Sequential, x: Tensor) -> Tensor:
+    """``mlp(x)``; the Linear layers of large features take memory that is used again, where nobody watches them."""
+    if not large.is_large(x) or not runs_plainly() or has_hooks(mlp) or _SEQUENTIAL.why_not(mlp):
+        out: Tensor = mlp(x)
+        return out
+    for module in mlp:
+        is_usual = type(module) is nn.Linear and not has_hooks(module) and not _LINEAR.why_not(module)
+        x = large.linear(x, module.weight, module.bias) if is_usual else module(x)
+    return x
+
+
+_SEQUENTIAL, _LINEAR = Definition(nn.Sequential, "forward"), Definition(nn.Linear, "forward")
 
 
 def _mlp(channels: int, layers: int, expansion: int, norm: NormName | None, bias: bool) -> nn.Sequential:

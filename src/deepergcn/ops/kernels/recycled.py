@@ -72,11 +72,17 @@ class _Lease:
         self._store.put(self._memory)
 
 
+def fits(like: Tensor, *shape: int) -> bool:
+    """Whether a result of this shape, of the type and on the device of ``like``, is large enough and of a known type."""
+    is_known = type(like) is Tensor and like.device.type == "cpu" and like.dtype in _NUMPY
+    return is_known and math.prod(shape) * like.element_size() >= LEAST
+
+
 def empty(like: Tensor, *shape: int) -> Tensor:
     """A tensor of this shape, of the type and on the device of ``like``, as ``like.new_empty`` makes it."""
-    size = math.prod(shape) * like.element_size()
-    if size < LEAST or type(like) is not Tensor or like.device.type != "cpu" or like.dtype not in _NUMPY:
+    if not fits(like, *shape):
         return like.new_empty(shape)
+    size = math.prod(shape) * like.element_size()
     return torch.from_numpy(np.asarray(_Lease(_store.take(size), _store)).view(_NUMPY[like.dtype]).reshape(shape))
 
 

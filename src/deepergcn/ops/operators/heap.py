@@ -5,17 +5,12 @@ several times the size of the tensors in it. ``malloc_trim`` returns the pages o
 after a fixed number of bytes of features has passed through aggregations, and never takes more than a fiftieth of the
 time. On systems other than Linux with glibc it does nothing.
 
-PyTorch is told to ask for large pages for tensors of 2 MB and more, where the system gives them on request: a tensor of
-87 MB then costs 42 page faults instead of 21,000, which took 40 % of a training step on a large graph. PyTorch reads
-this setting with its first tensor; one that the user has made is kept.
-
 Predictions are another matter: they keep nothing, and take the same sizes for batch after batch. There the heap does
 best to keep what is freed, since pages that are given back and taken again cost a sixth of the time.
 """
 
 import ctypes
 import functools
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -31,7 +26,6 @@ _BETWEEN = 1 << 25  # bytes of features between two calls
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt
 _KEPT, _FROM_HEAP = 1 << 28, 1 << 25  # bytes at the heap's end that it keeps, and of a block that it has room for
 _SHARE = 50  # a call waits until this multiple of its own duration has passed
-_LARGE_PAGES = "THP_MEM_ALLOC_ENABLE"  # the environment variable of PyTorch
 
 
 class _Heap:
@@ -66,15 +60,6 @@ def _malloc_trim() -> Callable[[int], int] | None:
 
 
 _heap = _Heap(_malloc_trim())
-
-
-def ask_for_large_pages() -> None:
-    """Let PyTorch ask Linux for large pages, unless the user has said whether it may."""
-    if sys.platform.startswith("linux"):
-        os.environ.setdefault(_LARGE_PAGES, "1")
-
-
-ask_for_large_pages()
 
 
 @functools.cache
