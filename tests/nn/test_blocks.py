@@ -67,6 +67,41 @@ def test_recomputing_changes_nothing(name: str) -> None:
     assert_close(results[0], results[1], rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("training", [True, False])
+def test_recomputing_is_in_the_mode_that_forward_had(training: bool) -> None:
+    found = []
+    for switched in (False, True):
+        block, x = make(ResPlusBlock, dropout=0.5, checkpoint=True).train(training), features()
+        torch.manual_seed(2)
+        out = block(x, EDGES)
+        block.train(training != switched)
+        out.square().sum().backward()
+        assert block.conv.training == (training != switched)
+        found.append([x.grad, *(p.grad for p in block.parameters())])
+    assert_close(found[0], found[1], rtol=0, atol=0)
+
+
+def test_running_statistics_that_changed_before_they_are_recomputed_with_are_noticed() -> None:
+    block = make(ResPlusBlock, checkpoint=True).eval()
+    out = block(features(), EDGES)
+    block.train()(features() + 1, EDGES)
+    with pytest.raises(RuntimeError, match="running statistics of a batch normalization have been modified"):
+        out.sum().backward()
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_hooks_on_every_module_are_called_and_another_activation_is_used(name: str) -> None:
+    block, called = make(BLOCKS[name]), []
+    for path, module in block.named_modules():
+        module.register_forward_hook(lambda *_, path=path: called.append(path))
+    block(features(), EDGES)
+    assert sorted(called) == sorted(path for path, _ in block.named_modules())
+    block = make(BLOCKS[name]).eval()
+    before = block(features(), EDGES)
+    block.act = nn.Softplus()
+    assert not torch.equal(block(features(), EDGES), before)
+
+
 def test_recomputing_keeps_only_the_input() -> None:
     kept = {}
     for is_recomputed in (False, True):

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.nn.utils import parametrize, prune
 from torch.testing import assert_close
 
 from deepergcn.errors import InputError
@@ -71,3 +72,51 @@ def test_norm_relu_dropout_is_the_three_in_a_row(name: Any) -> None:
     kept = dropped != 0
     assert_close(dropped[kept], 2 * (x.abs() + 1 if norm is None else normed)[kept])
     assert 0.1 < kept.float().mean() < 0.7
+
+
+class Doubled(nn.Module):
+    def forward(self, weight: Tensor) -> Tensor:
+        return 2 * weight
+
+
+class DoublingLayerNorm(nn.LayerNorm):
+    def forward(self, input: Tensor) -> Tensor:
+        return 2 * super().forward(input)
+
+
+class DoublingBatchNorm(nn.BatchNorm1d):
+    def forward(self, input: Tensor) -> Tensor:
+        return 2 * super().forward(input)
+
+
+def _with_own_forward(norm: nn.Module) -> None:
+    norm.forward = lambda x: 2 * x  # type: ignore[method-assign]
+
+
+CHANGES: dict[str, Any] = {
+    "hook": lambda norm: norm.register_forward_hook(lambda module, inputs, output: 2 * output),
+    "pre-hook": lambda norm: norm.register_forward_pre_hook(lambda module, inputs: (inputs[0] ** 2,)),
+    "pruned": lambda norm: prune.random_unstructured(norm, "weight", amount=3),
+    "computed weight": lambda norm: parametrize.register_parametrization(norm, "weight", Doubled()),
+    "forward": _with_own_forward,
+    "none": lambda norm: None,
+}
+
+
+@pytest.mark.parametrize("norm", [BatchNorm, nn.LayerNorm, DoublingBatchNorm, DoublingLayerNorm])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_norm_that_was_changed_is_called(norm: Any, change: str) -> None:
+    torch.manual_seed(0)
+    module = norm(6).eval()
+    CHANGES[change](module)
+    x = torch.randn(40, 6)
+    for _ in range(2):  # a pruned weight is made anew in every forward
+        expected, found = module(x).relu(), norm_relu_dropout(module, x, 0.5, False)
+        assert_close(found, expected)
+        if change == "forward":
+            continue
+        weights = list(module.parameters())
+        gradients = [torch.autograd.grad(out.square().sum(), weights) for out in (found, expected)]
+        assert_close(*gradients)
+        with torch.no_grad():
+            weights[0].mul_(1.5)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.parametrizations import spectral_norm
 from torch.testing import assert_close
 from torch_geometric.nn.models.rev_gnn import GroupAddRev
 
@@ -199,15 +200,103 @@ def test_second_order_gradients_are_refused_unless_activations_are_kept() -> Non
 def test_weights_that_were_replaced_are_noticed() -> None:
     model = network(num_layers=2)
     x, edge = inputs()
-    replaced = {name: p.detach().clone() for name, p in model.named_parameters()}
+    replaced = {name: nn.Parameter(p.detach().clone()) for name, p in model.named_parameters()}
     out = torch.func.functional_call(model, replaced, (x, GRAPH, edge))
     with pytest.raises(InputError, match="replaced"):
         out.sum().backward()
-    out = model(x, GRAPH, edge)
+
+
+@pytest.mark.parametrize("what", ["weight", "edge", "graph", "statistics"])
+def test_what_was_modified_since_forward_is_noticed(what: str) -> None:
+    torch.manual_seed(0)
+    functions = [ResPlusBlock(GENConv(3, 3), nn.BatchNorm1d(3)) for _ in range(2)]
+    layers = nn.ModuleList([RevBlock(functions)]).train(what != "statistics")
+    x, edge, graph = torch.randn(NODES, 6), torch.randn(EDGES, 3), GRAPH.clone()
+    out = reversible(list(layers), x, graph, edge)  # type: ignore[arg-type]
+    statistics: Any = functions[0].norm
+    changed = {"weight": next(layers.parameters()), "edge": edge, "graph": graph, "statistics": statistics.running_mean}
     with torch.no_grad():
-        next(iter(model.layers[0].parameters())).add_(1)
+        changed[what].zero_()
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         out.sum().backward()
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_backward_is_of_the_mode_that_forward_had(training: bool) -> None:
+    found = []
+    for switched in (False, True):
+        model = network(norm="batch", dropout=0.3).train(training)
+        x, edge = inputs()
+        torch.manual_seed(2)
+        out = model(x, GRAPH, edge)
+        model.train(training != switched)
+        out.square().sum().backward()
+        assert model.layers[0].training == (training != switched)
+        found.append([x.grad, *(p.grad for p in model.parameters())])
+    assert_close(found[0], found[1], rtol=0, atol=0)
+
+
+def jacobian(model: RevGEN, x: Tensor, edge: Tensor) -> Any:
+    return torch.autograd.functional.jacobian(lambda h: model(h, GRAPH, edge)[:2], x, vectorize=True)
+
+
+TRANSFORMS: dict[str, Any] = {
+    "functional_call": lambda model, x, edge: torch.func.functional_call(
+        model, {name: 2 * p for name, p in model.named_parameters()}, (x, GRAPH, edge)
+    ),
+    "grad": lambda model, x, edge: torch.func.grad(lambda h: model(h, GRAPH, edge).square().sum())(x),
+    "jvp": lambda model, x, edge: torch.func.jvp(lambda h: model(h, GRAPH, edge), (x,), (x.square(),)),
+    "vmap": lambda model, x, edge: torch.func.vmap(lambda h: model(h, GRAPH, edge))(torch.stack([x, 2 * x])),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_transforms_keep_activations(name: str) -> None:
+    model = network(num_layers=2).eval()
+    kept = copy.deepcopy(model)
+    kept.rebuild = False
+    found = []
+    for net in (model, kept):
+        x, edge = inputs()
+        out = TRANSFORMS[name](net, x, edge)
+        gradients = torch.autograd.grad(out.square().sum(), [x, *net.parameters()]) if name == "functional_call" else ()
+        found.append((out, gradients))
+    assert_close(found[0], found[1])
+
+
+def test_many_gradients_at_once_are_refused_unless_activations_are_kept() -> None:
+    model = network(num_layers=2)
+    x, edge = inputs()
+    with pytest.raises(InputError, match="rebuild=False"):
+        jacobian(model, x, edge)
+    model.rebuild = False
+    assert jacobian(model, x, edge).shape == (2, 2, NODES, 3)
+
+
+def test_spectral_norms_which_change_with_every_forward_keep_activations() -> None:
+    model = network()
+    for module in list(model.layers.modules()):
+        if isinstance(module, nn.Linear):
+            spectral_norm(module)
+    kept = copy.deepcopy(model)
+    kept.rebuild = False
+    for key in ("out", "x", "grads"):
+        assert_close(trained(model)[key], trained(kept)[key], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"virtual_node": True, "level": "graph"}])
+def test_hooks_on_layers_are_called(options: dict[str, Any]) -> None:
+    model = network(**options)
+    expected = trained(copy.deepcopy(model))
+    seen: list[Tensor] = []
+    layers = list(model.layers)
+    for layer in layers:
+        layer.register_forward_hook(lambda _, inputs, output: seen.append(output))
+    found = trained(model)
+    assert_close((found["out"], found["x"], found["grads"]), (expected["out"], expected["x"], expected["grads"]))
+    assert len(seen) == len(layers)
+    layers[-1].register_forward_hook(lambda _, inputs, output: 0 * output)
+    assert not torch.equal(trained(model)["out"], found["out"])
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Blocks: layers made of a convolution, normalization, ReLU, dropout and a skip connection."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ from deepergcn.nn.norm_relu_dropout import norm_relu_dropout
 from deepergcn.nn.pyg.names import pyg_names
 from deepergcn.nn.recompute import recompute
 from deepergcn.nn.reset import reset_children
+from deepergcn.nn.unchanged import is_unchanged
 from deepergcn.ops import large
 
 
@@ -66,9 +68,13 @@ class Block(nn.Module):
 
     def _convolve(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         """ReLU(norm(conv(x)))."""
-        return self._activate(self.conv(x, *args, **kwargs), 0.0)
+        return self.activate(self.conv(x, *args, **kwargs), 0.0)
 
-    def _activate(self, x: Tensor, dropout: float) -> Tensor:
+    def activate(self, x: Tensor, dropout: float) -> Tensor:
+        """dropout(ReLU(norm(x)))."""
+        if type(self.act) not in (nn.ReLU, type(None)) or not is_unchanged(self.act):
+            h: Tensor = self.act(norm_relu_dropout(self.norm, x, 0.0, self.training, relu=False))
+            return F.dropout(h, dropout, self.training)
         return norm_relu_dropout(self.norm, x, dropout, self.training, relu=self.act is not None)
 
 
@@ -76,7 +82,7 @@ class PlainBlock(Block):
     """dropout(ReLU(norm(conv(x)))): no skip connection, as in PlainGCN."""
 
     def connect(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return self._activate(self.conv(x, *args, **kwargs), self.dropout)
+        return self.activate(self.conv(x, *args, **kwargs), self.dropout)
 
 
 class ResBlock(Block):
@@ -93,12 +99,19 @@ class ResPlusBlock(Block):
         kept, x = large.twice(x)
         return large.add(kept, self.residual(x, *args, **kwargs))
 
-    def residual(self, x: Tensor, *args: Any, virtual: Tensor | None = None, **kwargs: Any) -> Tensor:
-        """conv(dropout(ReLU(norm(x)))), the residual that is added to x; ``virtual`` is added before dropout."""
+    def residual(
+        self, x: Tensor, *args: Any, virtual: Tensor | Callable[[Tensor], Tensor] | None = None, **kwargs: Any
+    ) -> Tensor:
+        """conv(dropout(ReLU(norm(x)))), the residual that is added to x.
+
+        ``virtual`` is added before dropout: a tensor, or what it makes of ReLU(norm(x)).
+        """
         if virtual is None:
-            heard = self._activate(x, self.dropout)
+            heard = self.activate(x, self.dropout)
         else:
-            heard = F.dropout(self._activate(x, 0.0) + virtual, self.dropout, self.training)
+            active = self.activate(x, 0.0)
+            told = virtual if isinstance(virtual, Tensor) else virtual(active)
+            heard = F.dropout(active + told, self.dropout, self.training)
         update: Tensor = self.conv(heard, *args, **kwargs)
         return update
 

@@ -7,6 +7,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from deepergcn.nn.norms import BatchNorm
+from deepergcn.nn.unchanged import is_unchanged
+
 if find_spec("numba"):
     from deepergcn.ops import norm_relu_dropout as ops
 else:
@@ -24,17 +27,17 @@ def norm_relu_dropout(norm: nn.Module | None, x: Tensor, p: float, training: boo
     """dropout_p(ReLU(norm(x))); ``norm`` may be None, and ``relu=False`` leaves out the ReLU.
 
     On a CPU or a GPU this is one operator for batch and layer normalization; elsewhere, and for other norms, PyTorch's
-    three.
+    three. A norm that a user has changed, by a subclass or a hook (as pruning has one), is such another norm.
     """
     dropout = p if training else 0.0
-    if ops is not None and ops.fits(x):
+    if ops is not None and ops.fits(x) and is_unchanged(norm):
         if isinstance(norm, DoesAll):
             return norm.norm_relu_dropout(x, relu, dropout)
         if norm is None:
             return ops.norm_relu_dropout(x, "none", relu=relu, dropout=dropout)[0]
-        if isinstance(norm, nn.LayerNorm) and norm.normalized_shape == (x.shape[1],):
+        if type(norm) is nn.LayerNorm and norm.normalized_shape == (x.shape[1],):
             return ops.norm_relu_dropout(x, "row", norm.weight, norm.bias, eps=norm.eps, relu=relu, dropout=dropout)[0]
-        if isinstance(norm, nn.BatchNorm1d) and norm.num_features == x.shape[1]:
+        if type(norm) in (nn.BatchNorm1d, BatchNorm) and norm.num_features == x.shape[1]:
             return _batch_norm(norm, x, relu, dropout)
     if norm is not None:
         x = norm(x)

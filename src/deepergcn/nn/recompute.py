@@ -1,11 +1,13 @@
 """Recompute activations in backward instead of keeping them."""
 
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils.checkpoint import checkpoint, noop_context_fn
 
 R = TypeVar("R")
@@ -15,11 +17,12 @@ def recompute(modules: Sequence[nn.Module], function: Callable[..., R], *args: A
     """``function(*args, **kwargs)``, keeping only its inputs; activations are recomputed in backward.
 
     Non-reentrant, so that it works under DistributedDataParallel; dropout draws the same mask again. ``modules`` are
-    the modules that ``function`` runs: their running statistics are updated only once.
+    the modules that ``function`` runs: their running statistics are updated only once, and they are in training or
+    evaluation as they were.
     """
 
     def contexts() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
-        return nullcontext(), statistics_kept(*modules)
+        return nullcontext(), _again(modules, Conditions(modules))
 
     # torch.compile takes no contexts of Python.
     context_fn = noop_context_fn if torch.compiler.is_compiling() else contexts
@@ -27,12 +30,56 @@ def recompute(modules: Sequence[nn.Module], function: Callable[..., R], *args: A
     return out
 
 
+class Conditions:
+    """What a pass through modules depends on besides its inputs and their weights.
+
+    That is which of the modules are in training, and the running statistics of batch normalizations that are not.
+    """
+
+    def __init__(self, modules: Sequence[nn.Module]) -> None:
+        self._modules = list(dict.fromkeys(part for module in modules for part in module.modules()))
+        self._training = [module.training for module in self._modules]
+        self._statistics = versions(self._buffers())
+
+    @contextmanager
+    def restored(self) -> Iterator[None]:
+        """All modules in training or evaluation as they were; running statistics must be as they were."""
+        now = [module.training for module in self._modules]
+        self._set(self._training)
+        try:
+            if versions(self._buffers()) != self._statistics:
+                raise RuntimeError(
+                    "the running statistics of a batch normalization have been modified by an inplace operation since "
+                    "a forward in evaluation, which is to be computed again in backward"
+                )
+            yield
+        finally:
+            self._set(now)
+
+    def _set(self, training: Sequence[bool]) -> None:
+        for module, flag in zip(self._modules, training, strict=True):
+            module.training = flag
+
+    def _buffers(self) -> list[Tensor]:
+        fixed = (module for module in self._modules if isinstance(module, _BatchNorm) and not module.training)
+        return [buffer for norm in fixed for buffer in norm.buffers()]
+
+
+def versions(tensors: Sequence[Tensor]) -> "array[int]":
+    """Which tensors these are, and their versions; much smaller than what autograd keeps to compare them."""
+    return array("q", (n for t in tensors for n in (id(t), -1 if t.is_inference() else t._version)))
+
+
+@contextmanager
+def _again(modules: Sequence[nn.Module], conditions: Conditions) -> Iterator[None]:
+    with conditions.restored(), statistics_kept(*modules):
+        yield
+
+
 @contextmanager
 def statistics_kept(*modules: nn.Module) -> Iterator[None]:
     """Keep the running statistics of batch normalization unchanged."""
-    norms: list[Any] = [
-        norm for module in modules for norm in module.modules() if isinstance(norm, nn.modules.batchnorm._BatchNorm)
-    ]
+    norms: list[Any] = [norm for module in modules for norm in module.modules() if isinstance(norm, _BatchNorm)]
     before = [(norm.momentum, norm.num_batches_tracked) for norm in norms]
     try:
         for norm in norms:

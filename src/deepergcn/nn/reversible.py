@@ -10,7 +10,6 @@ backward rebuilds the input of each layer from its output while it computes the 
 often as with recomputed activations: once in forward and once in backward.
 """
 
-from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,14 +17,17 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.parametrize import ParametrizationList
 
 from deepergcn.errors import InputError
 from deepergcn.nn.blocks import ResPlusBlock
 from deepergcn.nn.encoders.edges import EdgeInput
-from deepergcn.nn.recompute import statistics_kept
+from deepergcn.nn.recompute import Conditions, statistics_kept, versions
+from deepergcn.nn.unchanged import has_hooks
 from deepergcn.nn.virtual_node import VirtualNode
 from deepergcn.ops import Adjacency
 from deepergcn.ops.operators.aggregation import is_eager
+from deepergcn.ops.path import is_traced, is_vectorized_backward
 
 
 class RevBlock(nn.Module):
@@ -44,8 +46,14 @@ class RevBlock(nn.Module):
             raise InputError(f"groups: expected at least 2, got {len(functions)}")
         self.functions = nn.ModuleList(functions)
 
-    def forward(self, x: Tensor, graph: Tensor | Adjacency, edge: EdgeInput | None = None) -> Tensor:
-        return torch.cat(self.couple(list(x.chunk(len(self.functions), dim=1)), graph, edge), dim=1)
+    def forward(
+        self,
+        x: Tensor,
+        graph: Tensor | Adjacency,
+        edge: EdgeInput | None = None,
+        virtual: Sequence[Tensor | None] | None = None,
+    ) -> Tensor:
+        return torch.cat(self.couple(list(x.chunk(len(self.functions), dim=1)), graph, edge, virtual), dim=1)
 
     def couple(
         self,
@@ -95,11 +103,14 @@ def reversible(
         x: [nodes, channels].
         graph, edge: as for the convolutions.
         virtual: virtual nodes, which every layer but the first hears.
-        rebuild: False keeps the activations of all layers, which second-order gradients need.
+        rebuild: False keeps the activations of all layers, which second-order gradients need. They are also kept in
+            what transforms of torch.func and ``functional_call`` compute, and where a layer has hooks.
     """
     run = _Pass(tuple(layers), graph, edge, virtual)
     x = x.to(torch.promote_types(x.dtype, torch.float32))  # half precision could not be undone
-    if not is_eager(x) or (torch.is_grad_enabled() and not rebuild):
+    if not is_eager(x) or is_traced() or any(map(has_hooks, layers)):
+        return run.plain(x)
+    if torch.is_grad_enabled() and not (rebuild and run.has_lasting_weights()):
         return run.plain(x)
     if not torch.is_grad_enabled():
         seed = run.draw_seed()
@@ -130,10 +141,26 @@ class _Pass:
         """A seed from torch's default generator."""
         return int(torch.randint(2**62, (), device="cpu")) if self.layers[0].training else None
 
+    def modules(self) -> list[nn.Module]:
+        """The modules that have weights."""
+        return [*self.layers, *([] if self.virtual is None else [self.virtual.module])]
+
     def weights(self) -> list[nn.Parameter]:
         """All parameters once, in a fixed order."""
-        modules: list[nn.Module] = [*self.layers, *([] if self.virtual is None else [self.virtual.module])]
-        return list(dict.fromkeys(p for module in modules for p in module.parameters()))
+        return list(dict.fromkeys(p for module in self.modules() for p in module.parameters()))
+
+    def has_lasting_weights(self) -> bool:
+        """Whether backward will find the weights of now: ``functional_call`` lends others, spectral norm changes its own."""
+        parts = (part for module in self.modules() for part in module.modules())
+        return all(isinstance(weight, nn.Parameter) for weight in self.weights()) and not any(
+            isinstance(part, ParametrizationList) and any(True for _ in part.buffers()) for part in parts
+        )
+
+    def given(self) -> list[Tensor]:
+        """What backward reads again: the weights, and the tensors of the graph and of the edge term."""
+        edge: Sequence[Tensor | None] = (self.edge,) if isinstance(self.edge, Tensor) else self.edge or ()
+        graph = [self.graph] if isinstance(self.graph, Tensor) and self.graph.layout == torch.strided else []
+        return [*self.weights(), *graph, *(t for t in edge if t is not None)]
 
     def edge_tensors(self) -> list[Tensor]:
         """What of the edge term may need a gradient, such as the weight of an encoder that all layers share."""
@@ -156,7 +183,11 @@ class _Pass:
         v = None if self.virtual is None else self.virtual.start
         for number, layer in enumerate(self.layers):
             v = self.update(number, v, parts)
-            parts = layer.couple(parts, self.graph, self.edge, self.heard(number, v))
+            heard = self.heard(number, v)
+            if has_hooks(layer):
+                parts = list(layer(torch.cat(parts, dim=1), self.graph, self.edge, heard).chunk(len(parts), dim=1))
+            else:
+                parts = layer.couple(parts, self.graph, self.edge, heard)
         return torch.cat(parts, dim=1)
 
     def forward(self, x: Tensor, seed: Seed, kept: list[Tensor] | None = None) -> Tensor:
@@ -200,11 +231,12 @@ class _Reversible(torch.autograd.Function):
         ctx.run, ctx.seed, ctx.has_virtual = run, run.draw_seed(), start is not None
         ctx.autocast = _autocast_state(x.device.type)
         kept: list[Tensor] = []
+        ctx.conditions = Conditions(run.modules())
         with _own_randomness(x.device):
             out = run.forward(x, ctx.seed, kept)
         ctx.dtype = x.dtype
         weights = run.weights()
-        ctx.used = _identities(weights)
+        ctx.used = versions(run.given())
         ctx.save_for_backward(out, *kept, *tensors[len(weights) :])
         return out
 
@@ -215,17 +247,25 @@ class _Reversible(torch.autograd.Function):
                 "a reversible network has no second-order gradients, since it keeps no activations; "
                 "expected rebuild=False, which keeps them"
             )
+        if is_vectorized_backward():
+            raise InputError(
+                "a reversible network has no backward for many gradients at once (is_grads_batched, vectorize); "
+                "expected rebuild=False, which has one"
+            )
         run: _Pass = ctx.run
         out, *rest = ctx.saved_tensors
         states, edges = (rest[: len(run.layers)], rest[len(run.layers) :]) if ctx.has_virtual else ([], rest)
         weights = run.weights()
-        used = _identities(weights)
+        used = versions(run.given())
         if used[::2] != ctx.used[::2]:
             raise InputError("the weights of a reversible network were replaced between forward and backward")
         if used != ctx.used:
-            raise RuntimeError("a weight of a reversible network has been modified by an inplace operation")
+            raise RuntimeError(
+                "a weight, the edges or the edge features of a reversible network have been modified by an inplace "
+                "operation between forward and backward"
+            )
         step = _Backward(run, weights, [t.detach().requires_grad_() for t in edges], states)
-        with _own_randomness(out.device), torch.autocast(**ctx.autocast):
+        with ctx.conditions.restored(), _own_randomness(out.device), torch.autocast(**ctx.autocast):
             dx, dstart = step.all(out, grads[0], ctx.seed)
         return None, dx.to(ctx.dtype), dstart, *step.gradients
 
@@ -303,11 +343,6 @@ class _Backward:
                 self.gradients[place] = self._room[place].copy_(gradient) if before is None else before.add_(gradient)
         dx, *dv = (torch.zeros_like(t) if d is None else d for t, d in zip(wanted, found, strict=False))
         return dx, dv[0] if dv else None
-
-
-def _identities(weights: Sequence[Tensor]) -> "array[int]":
-    """Which tensors the weights are, and their versions; much smaller than what autograd keeps to compare them."""
-    return array("q", (number for weight in weights for number in (id(weight), weight._version)))
 
 
 def _one_block(tensors: Sequence[Tensor]) -> list[Tensor]:

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
-from torch.nn.modules import module as torch_module
 
 from deepergcn.nn.blocks import Block, PlainBlock, ResPlusBlock
 from deepergcn.nn.conv.aggregators import SoftmaxAggregation
@@ -21,6 +20,7 @@ from deepergcn.nn.conv.gen_conv import GENConv
 from deepergcn.nn.encoders.edges import EdgeInput
 from deepergcn.nn.norms import BatchNorm
 from deepergcn.nn.pooling import Pooling
+from deepergcn.nn.unchanged import is_unchanged
 from deepergcn.nn.virtual_node import VirtualNode
 from deepergcn.ops import Adjacency, Table
 from deepergcn.ops.check import check_inputs, check_parameter
@@ -120,7 +120,7 @@ def _fits_layer(layer: Block) -> bool:
     if type(layer) is PlainBlock:
         wired = layer.norm is None and layer.act is None
     else:
-        wired = type(layer) is ResPlusBlock and layer.act is not None and _is_batch_norm(layer.norm)
+        wired = type(layer) is ResPlusBlock and type(layer.act) is nn.ReLU and _is_batch_norm(layer.norm)
     rest = (conv.source_projection, conv.target_projection, conv.message_projection, conv.msg_norm, conv.root)
     aggregation = conv.aggregation
     return (
@@ -154,10 +154,8 @@ def _fits_update(update: nn.Module) -> bool:
 
 
 def _is_watched(module: nn.Module) -> bool:
-    """Whether somebody has a hook on a module or on one within it."""
-    return torch_module._has_any_global_hook() or any(
-        bool(part._forward_hooks) or bool(part._forward_pre_hooks) for part in module.modules()
-    )
+    """Whether somebody has a hook on a module or on one within it, or has replaced its forward."""
+    return not all(map(is_unchanged, module.modules()))
 
 
 def _graphs(h: Tensor, v: Tensor | None, batch: Tensor | None) -> Graphs | None:

@@ -5,12 +5,10 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from deepergcn.nn.blocks import Block, ResPlusBlock
 from deepergcn.nn.encoders.edges import EdgeInput
 from deepergcn.nn.networks.predict_layers import predict_layers
-from deepergcn.nn.norm_relu_dropout import norm_relu_dropout
 from deepergcn.nn.recompute import recompute
 from deepergcn.nn.virtual_node import VirtualNode
 from deepergcn.ops import Adjacency
@@ -73,10 +71,11 @@ def _hear_virtual(number: int, layer: Block, h: Tensor, v: Tensor, around: Surro
     assert batch is not None
     if not isinstance(layer, ResPlusBlock):
         v = virtual(number, v, h, batch)
-        return layer.connect(h + virtual.to_vertices(v, batch), around.graph, around.edge), v
-    heard = norm_relu_dropout(layer.norm, h, 0.0, layer.training)
-    v = virtual(number, v, heard, batch)
-    told = virtual.to_vertices(v, batch)
-    heard = heard + told if torch.is_grad_enabled() else heard.add_(told)  # which nobody else has
-    heard = F.dropout(heard, layer.dropout, layer.training)
-    return h + layer.conv(heard, around.graph, around.edge), v
+        return layer(h + virtual.to_vertices(v, batch), around.graph, around.edge), v
+
+    def tell(heard: Tensor) -> Tensor:
+        nonlocal v
+        v = virtual(number, v, heard, batch)
+        return virtual.to_vertices(v, batch)
+
+    return layer(h, around.graph, around.edge, virtual=tell), v

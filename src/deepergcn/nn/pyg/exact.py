@@ -12,8 +12,6 @@ from torch.nn.modules import module as torch_module
 
 from deepergcn.ops.operators.device import is_supported
 
-_HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
-
 _FLOATS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 
 
@@ -30,12 +28,6 @@ class Definition:
             if name in module.__dict__ or getattr(self.cls, name) is not method:
                 return f"its {name} was replaced"
         return None
-
-
-def has_hooks(module: nn.Module) -> bool:
-    """Whether ``module`` has forward hooks, such as those of weight normalization and lazy widths."""
-    own = module.__dict__
-    return any(own[hooks] for hooks in _HOOKS)
 
 
 def runs_plainly() -> bool:

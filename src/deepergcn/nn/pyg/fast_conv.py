@@ -13,8 +13,9 @@ from torch_geometric.typing import Adj, OptPairTensor, OptTensor, Size
 from deepergcn.nn.encoders.edges import WIDEST_AFFINE
 from deepergcn.nn.pyg import fast_aggregation
 from deepergcn.nn.pyg.adjacency_cache import cached_adjacency
-from deepergcn.nn.pyg.exact import Definition, has_hooks, is_number, is_usual, runs_plainly
+from deepergcn.nn.pyg.exact import Definition, is_number, is_usual, runs_plainly
 from deepergcn.nn.pyg.in_place import InPlace, stands_for
+from deepergcn.nn.unchanged import has_hooks
 from deepergcn.ops import Affine, Dense, EdgeTerm
 
 
