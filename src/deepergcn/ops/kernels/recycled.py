@@ -2,13 +2,20 @@
 
 A network on a large graph makes tensors of the same size in every layer, each of which the C library takes from the
 system and gives back: clearing the fresh pages takes a third of a training step. Here a tensor of 16 MB or more leaves
-its memory to the next one of its size when it is freed. What has not been used again for a while is given back.
+its memory to the next one of its size when it is freed.
+
+Before memory of another size is taken from the system, as much of what is free is given back to it, so that batches of
+ever other sizes take no more than what they need at once. What has been free for a minute is given back with the next
+large result, or when Python collects garbage.
 
 A lease lives as long as any tensor or array that shows its memory: NumPy's arrays keep it as their base, and torch's
-tensors keep the array.
+tensors keep the array. It ends wherever the last of them does, even in the middle of a function of the store, on any
+thread: nothing here holds a lock, and a block that two threads give back at once is given back once.
 """
 
+import gc
 import math
+import time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,43 +26,67 @@ LEAST = 1 << 24
 """Bytes of a result that is worth it; smaller ones come from the C library's own heap, which keeps them."""
 
 _NUMPY: dict[torch.dtype, Any] = {torch.float32: np.float32, torch.float64: np.float64}
-_IDLE = 100  # large results after which free memory that none of them has used is given back
+_IDLE = 60.0  # seconds after which free memory is given back
 
 Array = np.ndarray[Any, Any]
 
 
 class _Free(NamedTuple):
     memory: Array
-    since: int
+    since: float
 
 
 class _Store:
-    """The memory that is free, by its size, and how many large results have been made."""
+    """The memory that is free, by its size, what has been free for longest first."""
 
     def __init__(self) -> None:
         self.free: dict[int, list[_Free]] = {}
-        self.made = 0
 
     def take(self, size: int) -> Array:
-        self.made += 1
-        self._give_back()
+        self.give_back_idle()
         try:
             return self.free[size].pop().memory
         except (KeyError, IndexError):  # not asked before: another thread may take it in between
+            self._give_back(size)
             return np.empty(size, np.uint8)
 
     def put(self, memory: Array) -> None:
-        self.free.setdefault(memory.nbytes, []).append(_Free(memory, self.made))
+        self.free.setdefault(memory.nbytes, []).append(_Free(memory, time.monotonic()))
 
-    def _give_back(self) -> None:
+    def give_back_idle(self) -> None:
+        """Give back what has been free for too long."""
+        idle = time.monotonic() - _IDLE
         for size, blocks in list(self.free.items()):
-            while blocks and blocks[0].since < self.made - _IDLE:  # the first have been free for longest
-                del blocks[0]
-            if not blocks:
-                del self.free[size]
+            while _since(blocks) < idle:
+                self._drop_first(size, blocks)
+
+    def _give_back(self, size: int) -> None:
+        """Give back at least so many bytes, if they are free: what has been free for longest first."""
+        while size > 0 and (free := list(self.free.items())):
+            oldest, blocks = min(free, key=lambda item: _since(item[1]))
+            self._drop_first(oldest, blocks)
+            size -= oldest
+
+    def _drop_first(self, size: int, blocks: list[_Free]) -> None:
+        del blocks[:1]
+        if not blocks:
+            self.free.pop(size, None)
+
+
+def _since(blocks: list[_Free]) -> float:
+    """Since when the first block has been free; without one, a time that does not come."""
+    return next((block.since for block in blocks), math.inf)
 
 
 _store = _Store()
+
+
+def _when_collected(phase: str, info: dict[str, int]) -> None:
+    if phase == "stop" and _store.free:
+        _store.give_back_idle()
+
+
+gc.callbacks.append(_when_collected)
 
 
 class _Lease:
