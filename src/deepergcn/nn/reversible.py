@@ -150,7 +150,7 @@ class _Pass:
         return list(dict.fromkeys(p for module in self.modules() for p in module.parameters()))
 
     def has_lasting_weights(self) -> bool:
-        """Whether backward will find the weights of now: ``functional_call`` lends others, spectral norm changes its own."""
+        """Whether backward finds the same weights: ``functional_call`` lends others, spectral norm changes its own."""
         parts = (part for module in self.modules() for part in module.modules())
         return all(isinstance(weight, nn.Parameter) for weight in self.weights()) and not any(
             isinstance(part, ParametrizationList) and any(True for _ in part.buffers()) for part in parts

@@ -50,6 +50,15 @@ def patch(module: Any, name: str, factor: float) -> None:
     setattr(module, name, lambda *args, **kwargs: factor * method(*args, **kwargs))
 
 
+def extend(module: Any, name: str) -> None:
+    """Give the module a subclass of its class, as wrappers do."""
+    cls = type(module)
+    method = getattr(cls, name)
+    module.__class__ = type(
+        cls.__name__, (cls,), {name: lambda self, *args, **kwargs: 3 * method(self, *args, **kwargs)}
+    )
+
+
 def replace(module: Any, name: str, build: Callable[[Any], Any]) -> None:
     torch.manual_seed(1)
     setattr(module, name, build(getattr(module, name)))
@@ -68,6 +77,8 @@ ON_THE_CONV: dict[str, tuple[Tampering, str]] = {
     "aggregation hook": (lambda c: c.aggr_module.register_forward_hook(double_output), "its aggregation has hooks"),
     "aggregation replaced": (lambda c: patch(c.aggr_module, "forward", 3.0), "its forward was replaced"),
     "aggregation's reduce": (lambda c: patch(c.aggr_module, "reduce", 3.0), "its reduce was replaced"),
+    "message of a subclass": (lambda c: extend(c, "message"), "its message was replaced"),
+    "aggregation of a subclass": (lambda c: extend(c.aggr_module, "forward"), "its forward was replaced"),
     "aggregation extended": (lambda c: setattr(c, "aggr_module", Halved()), "Halved is not one of"),
 }
 
@@ -188,3 +199,41 @@ def test_a_result_of_an_aggregation_may_be_changed_in_place() -> None:
             module(x, EDGES[1]).add_(1).pow(2).sum().backward()
             grads.append(x.grad)
         assert_close(grads[1], grads[0])
+
+
+def test_features_may_be_changed_in_place_after_a_convolution() -> None:
+    found = []
+    for accelerate in (False, True):
+        model = conv(learn_t=True)
+        if accelerate:
+            deepergcn.accelerate(model)
+        x = features(8).requires_grad_()
+        h = 2 * x
+        h += model(h, EDGES)
+        found.append(torch.autograd.grad(h.square().sum(), [x, *model.mlp.parameters(), model.aggr_module.t]))
+    assert_close(found[1], found[0])
+
+
+@pytest.mark.parametrize("aggr", ["softmax", "powermean", "mean", "max"])
+def test_features_of_inference_mode(aggr: str) -> None:
+    with torch.inference_mode():
+        x = features(8)
+    theirs = conv(aggr=aggr, learn_t=True, learn_p=True)
+    for arguments in ((x, EDGES), (x, EDGES, features(3, rows=10))):
+        found = []
+        for model in (theirs, deepergcn.accelerate(copy.deepcopy(theirs))):
+            out = model(*arguments)
+            found.append([out, torch.autograd.grad(out.square().sum(), model.parameters(), allow_unused=True)])
+        assert_close(found[1], found[0])
+
+
+@pytest.mark.parametrize("p", [-1.0, 2.0])
+def test_nan_in_the_messages_of_a_power_mean(p: float) -> None:
+    theirs = pyg.PowerMeanAggregation(p, learn=True).double()
+    x = features(8, rows=10, low=0.5)
+    x[3, 2] = torch.nan
+    assert_close(
+        outcome(deepergcn.accelerate(copy.deepcopy(theirs)), x, EDGES[1], None, 7),
+        outcome(theirs, x, EDGES[1], None, 7),
+        equal_nan=True,
+    )

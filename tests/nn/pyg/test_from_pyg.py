@@ -6,6 +6,7 @@ import pytest
 import torch
 import torch_geometric.nn as pyg
 from torch import Tensor, nn
+from torch.nn.utils import parametrizations
 from torch.testing import assert_close
 from torch_geometric.typing import OptTensor
 
@@ -267,9 +268,41 @@ def with_dropout() -> Any:
     return conv
 
 
+def changed(path: str, change: Any) -> Any:
+    """A GENConv with a part that was changed."""
+    conv = make(edge_dim=3)
+    change(conv.get_submodule(path))
+    return conv
+
+
+def replaced(path: str, part: nn.Module) -> Any:
+    conv = make(edge_dim=3)
+    conv.set_submodule(path, part)
+    return conv
+
+
+def own_message() -> Any:
+    conv = make()
+    conv.message = lambda x_j, edge_attr: 2 * x_j
+    return conv
+
+
+def hook(module: nn.Module) -> None:
+    module.register_forward_hook(lambda module, inputs, output: 2 * output)
+
+
 @pytest.mark.parametrize(
     ("theirs", "message"),
     [
+        (own_message(), "GENConv: its message was replaced; expected GENConv as PyG defines it"),
+        (changed("", hook), "GENConv: has hooks or a forward of its own, which its equivalent would not have"),
+        (changed("mlp.0", hook), "GENConv.mlp.0: has hooks"),
+        (changed("aggr_module", hook), "GENConv.aggr_module: has hooks"),
+        (changed("lin_edge", parametrizations.weight_norm), "GENConv.lin_edge: expected a Linear layer, got Parametr"),
+        (replaced("lin_edge", nn.Sequential(nn.Linear(3, 8))), "GENConv.lin_edge: expected a Linear layer, got Seq"),
+        (replaced("mlp.1", nn.GroupNorm(2, 16)), "GENConv: expected the MLP that GENConv builds"),
+        (replaced("mlp.2", nn.GELU()), "GENConv: expected the MLP that GENConv builds"),
+        (replaced("mlp.1", nn.BatchNorm1d(16, affine=False)), "GENConv: expected the weights that GENConv builds"),
         (
             pyg.GENConv(8, 8, aggr=["mean", "max"], aggr_kwargs={"mode": "sum"}),
             "GENConv: expected SoftmaxAggregation, .* or several of them concatenated, got Multi",
@@ -283,7 +316,7 @@ def with_dropout() -> Any:
         (pyg.DeepGCNLayer(make(), nn.LayerNorm(8), nn.ELU()), r"DeepGCNLayer: expected ReLU or no activation, got ELU"),
         (nn.Sequential(nn.Linear(3, 8), Louder(8, 8)), "Sequential.1: Louder changes GENConv"),
     ],
-    ids=str,
+    ids=lambda value: str(value).splitlines()[0],
 )
 def test_what_has_no_equal_is_refused(theirs: nn.Module, message: str) -> None:
     with pytest.raises(InputError, match=message):

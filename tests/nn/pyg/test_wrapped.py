@@ -1,5 +1,7 @@
 """Weights that torch normalizes, prunes or computes: an accelerated layer gives what PyG's own gives."""
 
+import copy
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -45,3 +47,18 @@ def test_wrapped_weights(wrap: str, accelerated_first: bool) -> None:
         results.append([out, *torch.autograd.grad(out.square().sum(), list(layer.parameters()))])
     for ours, theirs in zip(*results, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
+
+
+def test_a_computed_t_outlives_acceleration() -> None:
+    torch.manual_seed(0)
+    x, edge_index = torch.randn(20, 6), torch.randint(20, (2, 90))
+    layer = deepergcn.accelerate(GENConv(6, 6, learn_t=True).eval())
+    parametrize.register_parametrization(layer.aggr_module, "t", Half())
+    expected = layer(x, edge_index)
+    for change in (copy.deepcopy, deepergcn.nn.deaccelerate, copy.deepcopy):
+        layer = change(layer)
+        torch.testing.assert_close(layer(x, edge_index), expected)
+        torch.testing.assert_close(layer.aggr_module.t, torch.tensor([0.5]))
+    assert not deepergcn.accelerated(layer).fast
+    with pytest.raises(RuntimeError, match="parametrized"):
+        pickle.dumps(layer)

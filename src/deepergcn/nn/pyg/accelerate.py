@@ -10,7 +10,7 @@ from deepergcn.errors import InputError
 from deepergcn.nn.pyg import fast_aggregation, fast_conv
 from deepergcn.nn.pyg.fast_aggregation import AGGREGATIONS
 from deepergcn.nn.pyg.fast_conv import FastGENConv
-from deepergcn.nn.pyg.in_place import InPlace, original_class, renamed
+from deepergcn.nn.pyg.in_place import InPlace, original_class, renamed, restore_class
 from deepergcn.ops.operators.device import is_supported
 
 Model = TypeVar("Model", bound=nn.Module)
@@ -75,7 +75,7 @@ def deaccelerate(model: Model) -> Model:
         if isinstance(module, InPlace):
             if isinstance(module, FastGENConv) and _own_propagate(module) is FastGENConv.propagate:
                 del module.__dict__["propagate"]
-            object.__setattr__(module, "__class__", module.original)
+            restore_class(module)
     return model
 
 

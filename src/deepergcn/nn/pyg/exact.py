@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.autograd import forward_ad
 from torch.nn.modules import module as torch_module
 
+from deepergcn.nn.pyg.in_place import known_class
 from deepergcn.ops.operators.device import is_supported
 
 _FLOATS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
@@ -24,8 +25,10 @@ class Definition:
 
     def why_not(self, module: nn.Module) -> str | None:
         """The reason why ``module`` may differ from its class's definition, or None."""
+        known = known_class(module)
         for name, method in self.methods.items():
-            if name in module.__dict__ or getattr(self.cls, name) is not method:
+            own = name in module.__dict__ or getattr(type(module), name) is not getattr(known, name)
+            if own or getattr(self.cls, name) is not method:
                 return f"its {name} was replaced"
         return None
 

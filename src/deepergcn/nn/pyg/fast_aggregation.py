@@ -137,15 +137,18 @@ def _is_unread(p: Any) -> bool:
     return isinstance(p, Tensor) and p.device.type != "cpu"
 
 
-def _power_mean(module: Any, m: Tensor, adjacency: Adjacency) -> Tensor:
+def _power_mean(module: Any, m: Tensor, adjacency: Adjacency) -> Tensor | None:
     """PyG's power mean: messages clamped, and their mean power M clamped before it becomes M^(1/p).
 
-    With r the power mean of the clamped messages, ln M is p ln r. M of an empty group is 0, which PyG clamps too.
+    With r the power mean of the clamped messages, ln M is p ln r. M of an empty group is 0, which PyG clamps too. None
+    for messages that are NaN, whose clamps have gradients of 0 in PyG.
     """
     p, low, high = module.p, module.min_value, module.max_value
     if not isinstance(p, Tensor) and p == 1:
         return ops.mean(m, adjacency, eps=None)
     r = ops.power_mean(m.clamp(low, high), adjacency, p=p, eps=None)
+    if r.device.type == "cpu" and not torch.compiler.is_compiling() and bool(r.detach().sum().isnan()):
+        return None
     empty = (adjacency.degree() == 0)[:, None]
     log_of_mean = p * torch.where(empty, 1.0, r).log()
     log_of_mean = torch.where(empty, math.log(low), log_of_mean)

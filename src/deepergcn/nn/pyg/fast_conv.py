@@ -49,14 +49,19 @@ def why_not(conv: Any) -> str | None:
         return "its messages run against the edges, or its nodes are not in rows"
     if conv.explain or conv.decomposed_layers > 1:
         return "it is being explained, or its channels are decomposed"
-    if any(conv.__dict__[hooks] for hooks in _HOOKS):
-        return "it has hooks on its messages"
     if pyg.GENConv.propagate is not pyg.GENConv._jinja_propagate or conv.fuse or not is_number(conv.eps):
         return "its propagate, fuse or eps was replaced"
     if fast_aggregation.why_not(conv.aggr_module):
         return f"its aggregation: {fast_aggregation.why_not(conv.aggr_module)}"
     if has_hooks(conv.aggr_module):
         return "its aggregation has hooks"
+    return why_changed(conv)
+
+
+def why_changed(conv: Any) -> str | None:
+    """The reason why the messages of ``conv`` may not be those of PyG's definition, or None."""
+    if any(conv.__dict__[hooks] for hooks in _HOOKS):
+        return "it has hooks on its messages"
     return _CONV.why_not(conv)
 
 
@@ -111,6 +116,10 @@ def _aggregated(
         if edge is None:
             return None
     adjacency = cached_adjacency(graph, num_sources, num_targets)
+    if torch.is_grad_enabled() and not hasattr(conv, "lin_src") and not torch.compiler.is_compiling():
+        source = (
+            source.clone()
+        )  # the fast path keeps it for backward; PyG does not, so that a user may change it in place
     return fast_aggregation.reduce_messages(conv.aggr_module, source, adjacency, edge, eps=float(conv.eps))
 
 

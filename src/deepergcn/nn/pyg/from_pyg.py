@@ -15,8 +15,9 @@ from deepergcn.nn.conv.message_norm import MessageNorm
 from deepergcn.nn.encoders.edges import AffineEncoder
 from deepergcn.nn.norms import NormName
 from deepergcn.nn.pyg.adjacency_cache import cached_grouping
+from deepergcn.nn.pyg.fast_conv import why_changed
 from deepergcn.nn.pyg.in_place import original_class
-from deepergcn.nn.pyg.replace import Converter, Replacement, check_widths, copy_state
+from deepergcn.nn.pyg.replace import Converter, Replacement, check_unchanged, check_widths, copy_state
 from deepergcn.ops import Adjacency
 
 
@@ -82,9 +83,13 @@ def _gen_conv(theirs: Any, path: str, replace: Replacement) -> nn.Module:
     if theirs.flow != "source_to_target" or theirs.node_dim != -2:
         raise InputError(f"{path}: expected messages from source to target, nodes in rows; got flow={theirs.flow!r}")
     check_widths(theirs, path)
+    for name, part in theirs.named_modules():
+        check_unchanged(part, f"{path}.{name}" if name else path)
+    if changed := why_changed(theirs):
+        raise InputError(f"{path}: {changed}; expected GENConv as PyG defines it")
     out_channels = theirs.out_channels
     source, target, edge, message = (
-        getattr(theirs, f"lin_{name}", None) for name in ("src", "dst", "edge", "aggr_out")
+        _linear(theirs, f"lin_{name}", path) for name in ("src", "dst", "edge", "aggr_out")
     )
     if target is not None and hasattr(theirs, "msg_norm"):
         raise InputError(f"{path}: MsgNorm by features of another width than the message has no equivalent here")
@@ -92,8 +97,8 @@ def _gen_conv(theirs: Any, path: str, replace: Replacement) -> nn.Module:
     bias = linears[0].bias is not None
     ours = GENConv(
         (
-            out_channels if source is None else source.in_channels,
-            out_channels if target is None else target.in_channels,
+            out_channels if source is None else _width(source),
+            out_channels if target is None else _width(target),
         ),
         out_channels,
         aggr=_aggregation(theirs.aggr_module, path, replace).aggregation,
@@ -102,14 +107,14 @@ def _gen_conv(theirs: Any, path: str, replace: Replacement) -> nn.Module:
         expansion=linears[0].out_channels // out_channels,
         norm=norm,
         bias=bias,
-        edge_encoder=None if edge is None else AffineEncoder(edge.in_channels, out_channels, bias),
+        edge_encoder=None if edge is None else AffineEncoder(_width(edge), out_channels, edge.bias is not None),
         eps=theirs.eps,
     )
     if ours.msg_norm is not None:
         ours.msg_norm = _message_norm(theirs.msg_norm, path, replace)
     # A lazy layer has projections whatever its widths became.
     ours.source_projection, ours.target_projection, ours.message_projection = (
-        None if lin is None else nn.Linear(lin.in_channels, out_channels, lin.bias is not None)
+        None if lin is None else nn.Linear(_width(lin), out_channels, lin.bias is not None)
         for lin in (source, target, message)
     )
     pairs: list[tuple[nn.Module | None, Any]] = [
@@ -123,18 +128,39 @@ def _gen_conv(theirs: Any, path: str, replace: Replacement) -> nn.Module:
     pairs += zip([m for m in ours.mlp if not isinstance(m, nn.Linear | nn.ReLU)], norms, strict=True)
     for mine, other in pairs:
         if mine is not None:
-            copy_state(other, mine)
+            _copy(other, mine, path)
     return ours
+
+
+def _copy(theirs: nn.Module, ours: nn.Module, path: str) -> None:
+    if theirs.state_dict().keys() != ours.state_dict().keys():
+        raise InputError(f"{path}: expected the weights that GENConv builds, got others in its {theirs}")
+    copy_state(theirs, ours)
+
+
+def _linear(conv: Any, name: str, path: str) -> Any:
+    """A projection of PyG's GENConv, or None."""
+    linear = getattr(conv, name, None)
+    if type(linear) not in (pyg.Linear, nn.Linear, type(None)):
+        raise InputError(f"{path}.{name}: expected a Linear layer, got {type(linear).__name__}")
+    return linear
+
+
+def _width(linear: Any) -> int:
+    return int(linear.weight.shape[1])
 
 
 def _mlp_parts(mlp: Any, path: str) -> tuple[list[Any], NormName | None, list[nn.Module]]:
     """The Linear layers of PyG's MLP, the name of its normalization, and the normalizations."""
-    if type(mlp) is not PyGMLP or any(isinstance(m, nn.Dropout) and m.p > 0 for m in mlp):
-        raise InputError(f"{path}: expected the MLP that GENConv builds, without dropout")
     linears = [m for m in mlp if isinstance(m, pyg.Linear)]
-    norms = [m for m in mlp if not isinstance(m, pyg.Linear | nn.ReLU | nn.Dropout)]
-    names: dict[type, NormName] = {nn.BatchNorm1d: "batch", nn.LayerNorm: "layer", nn.InstanceNorm1d: "instance"}
-    return linears, names[type(norms[0])] if norms else None, norms
+    norms = [m for m in mlp if type(m) in _NORMS]
+    between = [pyg.Linear, *({type(norm) for norm in norms}), nn.ReLU, nn.Dropout]
+    built = [*between * (len(linears) - 1), pyg.Linear]
+    is_tracked = all(norm.track_running_stats for norm in norms if isinstance(norm, nn.BatchNorm1d))
+    without_dropout = all(m.p == 0 for m in mlp if isinstance(m, nn.Dropout))
+    if type(mlp) is not PyGMLP or [type(m) for m in mlp] != built or not is_tracked or not without_dropout:
+        raise InputError(f"{path}: expected the MLP that GENConv builds, without dropout")
+    return linears, _NORMS[type(norms[0])] if norms else None, norms
 
 
 def _deep_gcn_layer(theirs: Any, path: str, replace: Replacement) -> nn.Module:
@@ -187,6 +213,8 @@ def _scalar(value: nn.Parameter | float) -> nn.Parameter | float:
     tensor = value.detach().clone()
     return nn.Parameter(tensor if tensor.numel() > 1 else tensor.reshape(()), requires_grad=value.requires_grad)
 
+
+_NORMS: dict[type, NormName] = {nn.BatchNorm1d: "batch", nn.LayerNorm: "layer", nn.InstanceNorm1d: "instance"}
 
 _PLAIN: dict[type, type[aggregators.Aggregation]] = {
     pyg.SumAggregation: aggregators.SumAggregation,

@@ -30,12 +30,32 @@ class InPlace(nn.Module):
         return twin
 
     def __reduce_ex__(self, protocol: Any) -> Any:
+        if type(self) is not known_class(self):
+            return super().__reduce_ex__(protocol)
         return copyreg._reconstructor, (self.original, object, None), self.__dict__  # type: ignore[attr-defined]
 
 
 def original_class(module: nn.Module) -> type:
     """PyG's class of a module, accelerated or not."""
     return module.original if isinstance(module, InPlace) else type(module)
+
+
+def known_class(module: nn.Module) -> type:
+    """The class of PyG or the accelerated one that a module's class is or extends, as parametrizations do."""
+    return next((cls for cls in type(module).__mro__ if "original" in cls.__dict__), type(module))
+
+
+def restore_class(module: InPlace) -> None:
+    """Give an accelerated module PyG's own class again; a subclass gets it as its base."""
+    known, original = known_class(module), module.original
+    if type(module) is known:
+        object.__setattr__(module, "__class__", original)
+        return
+    for cls in type(module).__mro__:
+        if known in cls.__bases__:
+            cls.__bases__ = tuple(original if base is known else base for base in cls.__bases__)
+            if not hasattr(cls, "__deepcopy__"):  # parametrizations leave it to a base that has one
+                cls.__deepcopy__ = InPlace.__deepcopy__  # type: ignore[attr-defined]
 
 
 def stands_for(original: type) -> Callable[[Any], Any]:

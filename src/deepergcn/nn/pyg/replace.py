@@ -7,6 +7,7 @@ from typing import Any
 from torch import nn
 
 from deepergcn.errors import InputError
+from deepergcn.nn.unchanged import has_hooks
 
 Converter = Callable[[Any, str, "Replacement"], nn.Module]
 """Converts a module, given its path in the model (for errors) and the replacement of its submodules."""
@@ -41,11 +42,18 @@ class Replacement:
                     raise InputError(
                         f"{path}: {type(module).__name__} changes {known.__name__} and has no equivalent here"
                     )
+                check_unchanged(module, path)
                 return convert(module, path, self).train(module.training)
         for name, child in module._modules.items():
             if child is not None:
                 module._modules[name] = self(child, f"{path}.{name}")
         return module
+
+
+def check_unchanged(module: nn.Module, path: str) -> None:
+    """Refuse a module that does more than its class says."""
+    if has_hooks(module) or "forward" in module.__dict__:
+        raise InputError(f"{path}: has hooks or a forward of its own, which its equivalent would not have")
 
 
 def check_widths(module: nn.Module, path: str) -> None:

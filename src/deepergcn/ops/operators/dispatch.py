@@ -53,8 +53,8 @@ def aggregate(
         is_scaled = isinstance(y, Tensor) or y != 0  # before it is rounded to 16 bits
         out = operator(x.to(dtype) if is_scaled else x, values, graph, _tensors(term), eps, option)
         return scale_by_degree(out, adjacency, y).to(x.dtype)
-    wide = x.to(dtype)
-    tensors = [t.to(dtype) if t.is_floating_point() else t for t in _tensors(term, MOST_FEATURES)]
+    wide = _to(x, dtype)
+    tensors = [_to(t, dtype) if t.is_floating_point() else t for t in _tensors(term, MOST_FEATURES)]
     if x.shape[1] <= WIDEST:
         out = operator(wide, values, graph, tensors, eps, option)
     else:
@@ -63,6 +63,13 @@ def aggregate(
             [operator(wide[:, part], values[part], graph, _narrow(tensors, part), eps, option) for part in parts], dim=1
         )
     return scale_by_degree(out, adjacency, y).to(x.dtype)
+
+
+def _to(tensor: Tensor, dtype: torch.dtype) -> Tensor:
+    """The tensor in this precision; what was made in inference mode is copied where it is to be kept for backward."""
+    tensor = tensor.to(dtype)
+    is_kept = torch.is_grad_enabled() and not torch.compiler.is_compiling()
+    return tensor.clone() if is_kept and tensor.is_inference() else tensor
 
 
 def _tensors(term: EdgeTerm | None, most_features: float = math.inf) -> list[Tensor]:
