@@ -9,7 +9,7 @@ def clean(text: str) -> str:
 
 
 class CleanFormatter(logging.Formatter):
-    """Formats a log record as one line, such as ``warning: m.csv: 2 rows are skipped``."""
+    """Formats a log record as one line, such as ``warning: m.csv: 2 of 60 rows skipped``."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Format the record."""

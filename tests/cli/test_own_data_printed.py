@@ -109,6 +109,30 @@ PRINTED = {
     "a target with a comma in its name": mine(
         'smiles,"y, 1"\n' + "".join(f"{smiles(i)},{i % 2}\n" for i in range(ROWS)), "y, 1: binary", target=["y, 1"]
     ),
+    "all targets without names": mine(
+        molecules(number, header="smiles,y,code", code=lambda i: f"CHEMBL{i}"),
+        "left out  code (60 different texts)",
+        target=["all"],
+    ),
+    # what may not be meant
+    "signs beside the numbers": mine(
+        molecules(number, header="smiles,y,Relation", between=";", relation=lambda i: f"'{'=<>'[i % 3]}'"),
+        "caution   column 'Relation' is not = in 40 rows: numbers there are limits",
+    ),
+    "units beside the numbers": mine(
+        molecules(number, header="smiles,y,Standard Units", **{"standard units": lambda i: ["nM", "uM"][i % 2]}),
+        "caution   column 'Standard Units' holds nM 30, uM 30: numbers are learned as they are",
+    ),
+    "many orders of magnitude": mine(
+        molecules(lambda i: 10 ** (i % 9) * 1.5), "caution   y spans 8 orders of magnitude"
+    ),
+    "nothing is missing": mine(molecules(active), "caution   --missing zz: no label is zz", missing=["zz"]),
+    "-1 as one class of several": graph(
+        nodes(lambda i: i % 4 - 1, size=size), "caution   y: -1 is a class of 15 rows; --missing -1", task="multi-class"
+    ),
+    "a feature that tells the label": graph(
+        nodes(size=size, group=lambda i: "ABC"[i % 3]), "caution   feature 'group' tells the class of y in every row"
+    ),
     # the split
     "no split column": mine(
         molecules(active),
@@ -126,8 +150,11 @@ PRINTED = {
     ),
     "a split without valid": mine(
         molecules(active, header="smiles,y,split", split=lambda i: "test" if i % 4 == 0 else "train"),
-        "column 'split'",
-        "test 15",
+        "column 'split', and valid drawn from train with seed 0 (--split chooses another): train 40, valid 5, test 15",
+    ),
+    "rows in no part": mine(
+        molecules(active, header="smiles,y,split", split=lambda i: "" if i % 4 == 0 else part(i)),
+        "train 20, valid 10, test 15, in no part 15",
     ),
     "another split column": mine(
         molecules(active, header="smiles,y,fold", fold=part), "column 'fold' (as given)", split="fold"
@@ -191,6 +218,17 @@ PRINTED = {
         "1 skipped: column 'y' is '>10'; expected a number (a censored value: write its limit, 10",
         task="regression",
     ),
+    "dummy atoms": mine(molecules(active) + "*CCO,active\n[1*]CCN,active\n", "2 with atoms of no element, such as *"),
+    "other than molecules": mine(
+        molecules(active) + '"InChI=1S/CH4/h1H4",active\nCCO>>CC=O,active\n',
+        "an InChI; expected the SMILES of a molecule (1), a reaction; expected",
+    ),
+    "a SMILES file with extensions of ChemAxon": mine(
+        "# made by me\n" + "".join(f"{smiles(i)} |c:0| {active(i)}\n" for i in range(ROWS)),
+        "name: binary, since it holds text with 2 different values; inactive 40, active 20",
+        name="mine.smi",
+        target=["name"],
+    ),
     # tables
     "numbers and categories": graph(
         nodes(size=size, colour=lambda i: ["red", "blue"][i % 2]),
@@ -232,6 +270,24 @@ PRINTED = {
         edges="source,target\nn0,n0\nn1,n2\nn2,n1\nn1,n2\nn3,n4\n",
     ),
     "directed edges": graph(nodes(size=size), "60 directed edges", directed=True),
+    "gaps in features": graph(
+        nodes(size=lambda i: "" if i % 3 else i, colour=lambda i: ["red", "blue", ""][i % 3]),
+        "size (number, 40 gaps filled with the mean), colour (category of 2, 20 gaps in none of them)",
+    ),
+    "features that say nothing": graph(
+        nodes(size=size, one=lambda i: 5, all=lambda i: "x", fold=lambda i: i % 5),
+        "left out  one (5 in every row), all (x in every row), fold (numbers of folds, by its name)",
+    ),
+    "an export of Gephi": graph(
+        nodes(size=size).replace("id", "Id", 1),
+        "left out  edge Type (it says how the edges are read)",
+        edges="Source,Target,Type\n" + "".join(f"n{i},n{(i * 7 + 1) % ROWS},Undirected\n" for i in range(ROWS)),
+    ),
+    "parallel edges": graph(
+        nodes(size=size),
+        "3 undirected edges; 1 parallel edges with other features, kept",
+        edges="source,target,weight\nn1,n2,3\nn2,n1,5\nn3,n4,1\n",
+    ),
     "features of edges": graph(
         nodes(size=size),
         "edge weight (number)",

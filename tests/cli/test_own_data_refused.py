@@ -44,7 +44,11 @@ REFUSED = {
         molecules(active), "--split-fractions is 'half'; expected three numbers", split_fractions="half"
     ),
     "fractions above 1": mine(molecules(active), "expected three that sum to 1", split_fractions="0.8,0.2,0.2"),
-    "no valid part": mine(molecules(active), "which leaves none for valid", split_fractions="0.9,0,0.1"),
+    "no valid part": mine(
+        molecules(active),
+        "the valid part has no molecules with a label; expected another --split",
+        split_fractions="0.9,0,0.1",
+    ),
     "one class only": mine(molecules(lambda i: "active"), "label column 'y' has one class only, 'active'"),
     "only zeros": mine(molecules(lambda i: 0), "label column 'y' has one class only, '0'"),
     "one class in train": mine(
@@ -67,7 +71,7 @@ REFUSED = {
     ),
     "capitals": mine(
         molecules(lambda i: ["Active", "active", "no"][i % 3]),
-        "'Active' in row 1 and 'active' in row 2, which differ in capitals or blanks only",
+        "'Active' in row 1 and 'active' in row 2, which differ in capitals, blanks or invisible characters only",
     ),
     "a censored value": mine(
         molecules(lambda i: ">10" if i == 4 else number(i)),
@@ -82,6 +86,54 @@ REFUSED = {
         "label column 'y' holds dates, such as '2024-01-01'; expected classes or numbers, or --task multi-class",
     ),
     "days without a year": mine(molecules(lambda i: f"{i % 12 + 1}-Jan"), "holds dates, such as '1-Jan'"),
+    "names of parts in another column": mine(
+        molecules(active, header="smiles,y,partition", partition=part),
+        "the column 'partition' holds names of parts",
+        "(--split 'partition') or not (--split random)",
+    ),
+    "masks by other names": graph(
+        nodes(size=size, train=lambda i: int(i < 40), test=lambda i: int(i >= 40)),
+        "the columns 'train', 'test' may be masks; say so by their names (train_mask, test_mask)",
+    ),
+    "is_train alone": graph(
+        nodes(size=size, is_train=lambda i: i < 40), "the column 'is_train' is the mask of train alone"
+    ),
+    "a seed for a column": mine(
+        molecules(active, header="smiles,y,split", split=part),
+        "--split-seed: nothing is drawn, since the column 'split' says every part",
+        split_seed=4,
+    ),
+    "a seed for scaffolds": mine(molecules(active), "a scaffold split draws nothing", split="scaffold", split_seed=4),
+    "one scaffold": mine(
+        molecules(active),
+        "the train part has no molecules with a label, since molecules of one scaffold stay together",
+        split="scaffold",
+    ),
+    "one class in one of several targets": mine(
+        molecules(active, header="smiles,y,z", z=lambda i: 0), "'z' has one class only, '0'", target=["y,z"]
+    ),
+    "one-hot classes": mine(
+        molecules(lambda i: int(i % 2 == 0), header="smiles,y,z", z=lambda i: i % 2),
+        "are 1 in exactly one column of every row, as one class that is one-hot encoded",
+        target=["y,z"],
+    ),
+    "a class that cannot be read": mine(
+        molecules(lambda i: "abc"[i % 3]) + "C(C,d\n", "no molecule of the class 'd' can be read; --missing 'd'"
+    ),
+    "a positive number": mine(molecules(number), "a regression task has none", positive=["1"]),
+    "-1 beside classes": graph(
+        nodes(lambda i: i % 4 - 1, size=size), "holds -1, 0, 1, 2; say whether -1 is a missing label (--missing -1)"
+    ),
+    "yes and 1": mine(
+        molecules(lambda i: ["yes", "no", "1", "0"][i % 4]), "'1' in row 3 and 'yes' in row 1, which mean the same"
+    ),
+    "letters that cannot be seen": mine(
+        molecules(lambda i: active(i) + "\u200b" * (i % 2)), "'active' in row 1 and 'active\\u200b' in row 4"
+    ),
+    "an inconclusive assay": mine(
+        molecules(lambda i: ["Active", "Inactive", "Inconclusive"][i % 3]),
+        "is 'Inconclusive'; say whether it is a missing label (--missing 'Inconclusive') or a class",
+    ),
     # numbers that are not written as such
     "decimal commas in all cells": mine(
         molecules(lambda i: f"{i % 20 / 2}".replace(".", ","), between=";"),
@@ -110,6 +162,16 @@ REFUSED = {
     "a feature with many gaps in words": graph(
         nodes(size=lambda i: "n.d." if i % 3 else i), "row 2: column 'size' is 'n.d.'; expected a number; --drop"
     ),
+    "one category in two spellings": graph(
+        nodes(flag=lambda i: ["TRUE", "false", "True"][i % 3]),
+        "column 'flag' has 'TRUE' in row 1 and 'True' in row 3, which differ in capitals",
+    ),
+    "codes with zeros before them": graph(
+        nodes(code=lambda i: f"{i % 7:04d}"),
+        "column 'code' has '0000' in row 1, which may be a code",
+        "(--categorical)",
+    ),
+    "the label as a feature": graph(nodes(size=size), "the column 'y' is a label, an id or the split", features=["y"]),
     "a feature with -999 for gaps": graph(
         nodes(size=lambda i: -999 if i % 5 == 0 else i / 7), "column 'size' holds -999, which lies apart from its"
     ),
@@ -159,6 +221,25 @@ REFUSED = {
         "row 1 has 2 columns; expected 1, as the header '# made by me' has",
         edges="# made by me\n" + EDGES,
     ),
+    "comments of one column": graph(
+        nodes(size=size),
+        "the header is the first line: remove those above it, which begin with '#'",
+        edges="# made by me\n# 60 edges\n",
+    ),
+    "a line of Excel": mine(
+        "sep=;\n" + molecules(active, between=";"), "remove those above it, which begin with 'sep='"
+    ),
+    "a property of two values": mine(
+        "m\n\n\n  0  0\nM  END\n> <y>\n1\n\n> <y>\n2\n\n$$$$\n",
+        "record 1 has the property 'y' twice, '1' and '2'",
+        name="mine.sdf",
+    ),
+    "a table by the name of SMILES": mine("smiles\tid\ty\nC\t1\t1\n", "let its name end in .tsv", name="mine.smi"),
+    "directed edges of Gephi": graph(
+        nodes(size=size),
+        "by the column 'Type' edges are directed; expected a call with --directed",
+        edges="Source,Target,Type\nn1,n2,Directed\n",
+    ),
     "edges without a header": graph(
         nodes(size=size),
         "there is no column 'source' for the edges; the columns are 'n0', 'n1'; --source-column or",
@@ -166,6 +247,12 @@ REFUSED = {
     ),
     "ids with .0": graph(
         nodes(size=size), "row 1: source 'n0.0' is not the id of a node", edges="source,target\nn0.0,n1.0\n"
+    ),
+    "ids with zeros before them": graph(
+        "id,y,size\n" + "".join(f"{i:03d},{'ab'[i % 2]},{i}\n" for i in range(60)),
+        "source '7' is not the id of a node",
+        "(as in 2 rows); '007' is one: write them alike",
+        edges="source,target\n7,008\n9,010\n",
     ),
     "too many classes": mine(
         molecules(lambda i: f"class {i}"), "at most 50 classes; found 60, which --task multi-class"

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 from torch import Tensor
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 
 from deepergcn.data.dataset import PARTS
 from deepergcn.data.graphs.arrays import pyg_arrays
@@ -121,6 +121,11 @@ def _labels(graphs: Any, name: object) -> Any:
 
 def _alone(graph: Any) -> Any:
     """The graph itself, of a dataset of PyTorch Geometric with one."""
+    if isinstance(graph, HeteroData):
+        raise InputError(
+            "graph: HeteroData has several types; expected Data, or its tables as files (docs/own-data.md: nodes and "
+            "edges of several types)"
+        )
     if isinstance(graph, Data | str | tuple) or not hasattr(graph, "get") or not hasattr(graph, "__len__"):
         return graph
     if hasattr(graph, "num_node_features") and len(graph) != 1:

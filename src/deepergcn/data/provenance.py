@@ -26,12 +26,14 @@ class MoleculeCounts(_Record):
         repeated: Molecules that stand in an earlier row too, by their canonical SMILES.
         conflicting: Different molecules that are there with different labels.
         crossing: Molecules of the valid and the test part that are in the train part too.
+        dummies: Molecules with atoms of no element, such as ``*``.
     """
 
     several_fragments: NonNegativeInt
     repeated: NonNegativeInt
     conflicting: NonNegativeInt
     crossing: NonNegativeInt
+    dummies: NonNegativeInt = 0
 
 
 class EdgeCounts(_Record):
@@ -41,11 +43,13 @@ class EdgeCounts(_Record):
         rows: Its rows.
         loops: Rows from a node to itself.
         repeated: Rows that are there before (in either direction, if undirected), with the same features.
+        parallel: Rows that are there before with other features, which are edges too.
     """
 
     rows: NonNegativeInt
     loops: NonNegativeInt
     repeated: NonNegativeInt
+    parallel: NonNegativeInt = 0
 
 
 class MoleculeProvenance(_Record):

@@ -143,6 +143,16 @@ def mask_names(masks: Mapping[str, Sequence[str | None]]) -> list[str | None]:
     return names
 
 
+def part_of(cell: str) -> str | None:
+    """The part that a cell of a split column names, if it names one."""
+    return _PART_OF.get(cell.strip().lower())
+
+
+def is_truth(cell: str | None) -> bool:
+    """Whether a cell of a mask says true or false."""
+    return ("" if cell is None else cell.lower()) in _TRUTH
+
+
 def mask_part(column: str) -> str | None:
     """The part that a column called such as ``train_mask`` or ``is_test`` is the mask of."""
     words = column.strip().lower().replace("-", "_").replace(" ", "_").split("_")

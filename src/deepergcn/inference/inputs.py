@@ -120,7 +120,10 @@ def read_rows_to_predict(
         opened = open_rows(Path(data), smiles_column, id_column, delimiter or _delimiter(info))
         rows = _molecules(opened, recipe, info, skipped_file, progress)
     elif molecules and str(data) not in SOURCES and not Path(data).exists():
-        raise InputError(f"{data}: is no file of molecules and no dataset; give SMILES as a list, [{str(data)!r}]")
+        raise InputError(
+            f"{data}: there is no such file or dataset; expected a name that ends in {', '.join(MOLECULE_NAMES)}, or "
+            f"SMILES as a list, [{str(data)!r}]"
+        )
     else:
         named = recipe.data.model_copy(update={"source": str(data), "edges": None if edges is None else str(edges)})
         rows = _whole(load_data(recipe.model_copy(update={"data": named})))

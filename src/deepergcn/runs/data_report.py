@@ -41,11 +41,19 @@ class TargetReport(_Report):
 
 
 class SplitReport(_Report):
-    """The split: where it comes from, the sizes of its parts, and the classes of the first target in each."""
+    """The split.
+
+    Attributes:
+        source: where it comes from.
+        sizes: the sizes of its parts.
+        classes: the classes of the first target in each.
+        unused: rows with a label that are in no part.
+    """
 
     source: str
     sizes: dict[str, NonNegativeInt]
     classes: dict[str, dict[str, NonNegativeInt]] = {}
+    unused: NonNegativeInt = 0
 
 
 class Column(_Report):
@@ -93,6 +101,7 @@ class DataReport(_Report):
         graph, molecules: what was found besides, of the one kind of data or the other.
         fragments: which fragments of molecules are kept.
         notes: what else was found, a line each.
+        cautions: what may not be meant, a line each.
         descriptors: the numbers about whole molecules that are joined to what the network makes of their graphs.
         blend: what is averaged with the network, and on what it is based.
     """
@@ -115,6 +124,7 @@ class DataReport(_Report):
     molecules: MoleculeCounts | None = None
     fragments: str = "all"
     notes: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
     descriptors: tuple[str, ...] = ()
     blend: str | None = None
 
@@ -141,7 +151,8 @@ class DataReport(_Report):
             lines.append(("beside", f"{', '.join(self.descriptors)} of each molecule; --descriptors chooses others"))
         if self.blend is not None:
             lines.append(("blend", f"a {self.blend}; its weight is chosen by validation; --blend none leaves it out"))
-        return [*lines, *(("graph", note) for note in self.notes)]
+        lines += [("graph", note) for note in self.notes]
+        return [*lines, *(("caution", caution) for caution in self.cautions)]
 
     def _data(self) -> str:
         text = f"{', '.join(self.files)}: {self.rows:,} rows"
@@ -155,12 +166,18 @@ class DataReport(_Report):
 
     def _split(self) -> str:
         sizes = ", ".join(f"{part} {size:,}" for part, size in self.split.sizes.items())
-        text = f"{self.split.source}: {sizes}"
+        text = f"{self.split.source}: {sizes}{f', in no part {self.split.unused:,}' if self.split.unused else ''}"
         first = self.targets[0] if self.targets else None
         if first is not None and first.positive is not None and self.split.classes:
             shares = (_share(counts, first.positive) for counts in self.split.classes.values())
-            text += f"; {first.positive}{f' ({first.name})' if len(self.targets) > 1 else ''} {', '.join(shares)}"
+            of = f" ({first.name})" if len(self.targets) > 1 else ""
+            text += f"; {_one_line(first.positive)}{of} {', '.join(shares)}"
         return text
+
+
+def _one_line(name: str) -> str:
+    """The name of a class, which may hold line breaks in an SDF file."""
+    return " ".join(name.split())
 
 
 def _share(counts: Mapping[str, int], name: str) -> str:
@@ -172,10 +189,10 @@ def _target(target: TargetReport) -> str:
     parts = [f"{target.name}: {target.kind}, {target.reason}"]
     if target.classes:
         counts = sorted(target.classes.items(), key=lambda entry: -entry[1])
-        shown = ", ".join(f"{name} {count:,}" for name, count in counts[:_MOST])
+        shown = ", ".join(f"{_one_line(name)} {count:,}" for name, count in counts[:_MOST])
         parts.append(shown + (f" and {len(counts) - _MOST} more" if len(counts) > _MOST else ""))
     if target.positive is not None:
-        parts.append(f"positive is {target.positive} ({target.positive_reason})")
+        parts.append(f"positive is {_one_line(target.positive)} ({target.positive_reason})")
     if target.mean is not None:
         parts.append(f"{target.lowest:g} to {target.highest:g}, mean {target.mean:.4g}")
     if target.missing:
@@ -184,7 +201,7 @@ def _target(target: TargetReport) -> str:
 
 
 def _names(columns: tuple[Column, ...]) -> str:
-    shown = ", ".join(f"{column.name} ({column.text})" for column in columns[:_MOST])
+    shown = ", ".join(f"{column.name or repr('')} ({column.text})" for column in columns[:_MOST])
     return shown + (f" and {len(columns) - _MOST} more" if len(columns) > _MOST else "")
 
 
@@ -192,7 +209,12 @@ def _graph(graph: GraphReport) -> str:
     edges = graph.edges
     kind = "directed" if graph.directed else "undirected"
     parts = [f"{graph.nodes:,} nodes, {edges.rows - edges.repeated:,} {kind} edges"]
-    counts = {"self-loops": edges.loops, "repeated rows left out": edges.repeated, "isolated nodes": graph.isolated}
+    counts = {
+        "self-loops": edges.loops,
+        "repeated rows left out": edges.repeated,
+        "parallel edges with other features, kept": edges.parallel,
+        "isolated nodes": graph.isolated,
+    }
     parts += [f"{count:,} {name}" for name, count in counts.items() if count]
     if graph.partitions > 1:
         parts.append(f"trained in {graph.partitions} partitions: a step sees {graph.edges_seen:.1%} of the edges")
@@ -204,6 +226,8 @@ def _molecules(counts: MoleculeCounts, fragments: str) -> str:
     if counts.several_fragments:
         kept = "all are kept; --fragments largest keeps one" if fragments == "all" else "the largest is kept"
         parts.append(f"{counts.several_fragments:,} of several fragments, such as salts ({kept})")
+    if counts.dummies:
+        parts.append(f"{counts.dummies:,} with atoms of no element, such as * (an element of its own)")
     if counts.repeated:
         parts.append(f"{counts.repeated:,} already in an earlier row")
     if counts.conflicting:

@@ -78,7 +78,7 @@ def test_bad_rows_are_counted_and_listed(file: Path, root: Path, caplog: pytest.
     assert skipped_rows(dataset.provenance) == (Skipped(2, "C1CC", "unclosed ring"),)
     assert row_numbers(dataset) == [1, 3, 4, 5]
     assert listed.read_text().splitlines() == ["row,molecule,reason", "2,C1CC,unclosed ring"]
-    assert caplog.messages == [f"{file}: 1 of 5 rows are skipped; row 2 is 'C1CC': unclosed ring"]
+    assert caplog.messages == [f"{file}: 1 of 5 rows skipped; row 2 is 'C1CC': unclosed ring"]
 
 
 def test_strict_is_an_error_even_from_the_cache(file: Path, root: Path) -> None:
@@ -255,7 +255,7 @@ def test_wrong_arguments(file: Path, root: Path, tmp_path: Path) -> None:
         read_molecules(tmp_path / "none.csv", targets="active", root=root)
     sdf = tmp_path / "m.sdf"
     sdf.write_text(record("ethane", "CC", "low"))
-    with pytest.raises(InputError, match="expected no smiles_column"):
+    with pytest.raises(InputError, match="expected no --smiles-column"):
         read_molecules(sdf, targets="level", smiles_column="smiles", root=root)
 
 

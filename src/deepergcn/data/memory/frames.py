@@ -101,6 +101,18 @@ def numbered_columns(values: Any, name: str) -> dict[str, Any]:
     return {f"{name}_{number}": arrow_array(column) for number, column in enumerate(array.T)}
 
 
+def check_order(frame: Any, values: Any, what: str) -> None:
+    """Check that values of pandas beside a frame or series of pandas are in its order, where both have the same index.
+
+    Values are matched by their place. One index in another order may mean that they are to be matched by it.
+    """
+    index, other = getattr(frame, "index", None), getattr(values, "index", None)
+    if not (hasattr(index, "equals") and hasattr(other, "equals")) or index.equals(other) or len(index) != len(other):
+        return
+    if index.is_unique and other.is_unique and index.isin(other).all():
+        raise InputError(f"{what}: has the same index as the data in another order; expected {what}.loc[data.index]")
+
+
 def is_values(data: object) -> bool:
     """Whether these are values by their type, and not names of columns: an array, a tensor, a series, a mapping."""
     if isinstance(data, Tensor | Mapping) or is_frame(data) or hasattr(data, "__array__"):

@@ -9,9 +9,18 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from deepergcn.data.memory.frames import arrow_array, frame_table, is_frame, is_values, numbered_columns, value_columns
+from deepergcn.data.memory.frames import (
+    arrow_array,
+    check_order,
+    frame_table,
+    is_frame,
+    is_values,
+    numbered_columns,
+    value_columns,
+)
 from deepergcn.errors import InputError
 
+_INDICES = ("train_idx", "train_index", "val_idx", "test_idx")
 _MASKS = ("train_mask", "val_mask", "valid_mask", "test_mask")
 
 
@@ -69,6 +78,7 @@ def graph_tables(graph: Any, label: Any = None, names: Names = Names()) -> Graph
         tables = _of_networkx(graph, names)
     elif is_graph(graph):
         nodes, edges = graph
+        check_order(nodes, label, "label")
         tables = GraphTables(frame_table(nodes, "nodes", index=names.id), frame_table(edges, "edges"))
     else:
         raise InputError(
@@ -100,7 +110,10 @@ def _with_label(tables: GraphTables, label: Any, names: Names) -> GraphTables:
 def _of_pyg(data: Data, label: Any, names: Names) -> GraphTables:
     edge_index, count = data.edge_index, data.num_nodes
     if not isinstance(edge_index, Tensor) or edge_index.dim() != 2 or len(edge_index) != 2:
-        raise InputError("graph: has no edge_index; expected a tensor [2, edges]")
+        found = f"edge_index has shape {list(edge_index.shape)}" if isinstance(edge_index, Tensor) else "no edge_index"
+        raise InputError(f"graph: {found}; expected edge_index, a tensor [2, edges]")
+    if (stray := next((name for name in _INDICES if name in data), None)) and not any(name in data for name in _MASKS):
+        raise InputError(f"graph: has {stray}, but no masks; expected train_mask and its like, or split with {stray}")
     if not count:
         raise InputError("graph: has no nodes")
     if edge_index.numel() and not 0 <= int(edge_index.min()) <= int(edge_index.max()) < count:
@@ -118,6 +131,9 @@ def _of_pyg(data: Data, label: Any, names: Names) -> GraphTables:
         mask = several.rpartition("_")[0]
         raise InputError(f"graph: {mask} has several columns; expected one split, such as data.{mask}[:, 0]")
     numbered = bool(said) and all(is_integer(data[name]) for name in said)
+    for name in ("edge_attr", "edge_weight"):
+        if data.get(name) is not None:
+            _check_rows(data[name], name, edge_index.shape[1], "edges")
     undirected = data.is_undirected()
     kept = edge_index[0] <= edge_index[1] if undirected else torch.ones(edge_index.shape[1], dtype=torch.bool)
     edges = {names.source: arrow_array(edge_index[0, kept]), names.target: arrow_array(edge_index[1, kept])}
@@ -129,13 +145,17 @@ def _of_pyg(data: Data, label: Any, names: Names) -> GraphTables:
 
 
 def _columns(values: Any, name: str, rows: int, what: str, kept: Tensor | None = None) -> dict[str, Any]:
-    if not isinstance(values, Tensor) or values.dim() not in (1, 2) or len(values) != rows:
-        found = "is missing" if values is None else f"has shape {list(getattr(values, 'shape', ()))}"
-        raise InputError(f"graph: {name} {found}; expected a tensor with {rows} rows, one for each of the {what}")
+    _check_rows(values, name, rows, what)
     if name in _FEATURES and values.is_floating_point() and bool((gaps := values.to_dense().isnan()).any()):
         row = int(gaps.reshape(rows, -1).any(1).nonzero()[0])
         raise InputError(f"graph: {name} is NaN in row {row}; expected numbers")
     return numbered_columns(values if kept is None else values.to_dense()[kept], name)
+
+
+def _check_rows(values: Any, name: str, rows: int, what: str) -> None:
+    if not isinstance(values, Tensor) or values.dim() not in (1, 2) or len(values) != rows:
+        found = "is missing" if values is None else f"has shape {list(getattr(values, 'shape', ()))}"
+        raise InputError(f"graph: {name} {found}; expected a tensor with {rows} rows, one for each of the {what}")
 
 
 def _of_networkx(graph: Any, names: Names) -> GraphTables:

@@ -7,7 +7,15 @@ import numpy as np
 import pyarrow as pa
 from rdkit.Chem.rdchem import Mol
 
-from deepergcn.data.memory.frames import arrow_array, frame_table, is_frame, is_values, smiles_of, value_columns
+from deepergcn.data.memory.frames import (
+    arrow_array,
+    check_order,
+    frame_table,
+    is_frame,
+    is_values,
+    smiles_of,
+    value_columns,
+)
 from deepergcn.data.molecules.sdf import TITLE
 from deepergcn.errors import InputError, quote
 
@@ -47,12 +55,14 @@ def molecule_table(molecules: Any, target: Any = None, smiles_column: str | None
     """
     if is_frame(molecules):
         table = frame_table(molecules, "molecules")
-        smiles_column = smiles_column or _column_of_molecules(molecules, table)
+        smiles_column = _column_of_molecules(molecules, table) if smiles_column is None else str(smiles_column)
     else:
         table = _listed(molecules)
         smiles_column = smiles_column or SMILES
     if target is None:
         return MoleculeTable(table, smiles_column)
+    check_order(molecules, target, "target")
+    target = str(target) if isinstance(target, int) else target  # the name of a column of pandas
     named = isinstance(target, str) or (not is_values(target) and is_frame(molecules))
     if named or (not is_values(target) and all(name in table.column_names for name in target)):
         return MoleculeTable(table, smiles_column, (target,) if isinstance(target, str) else tuple(target))

@@ -30,6 +30,7 @@ _PLAIN = re.compile(  # without blanks, marks of stereochemistry, atoms of hydro
     r"(?=.{1,1000}\Z)(?:[A-Za-z0-9()=#.%+-]"
     r"|\[(?:[A-GI-Z][a-z]?|H[efgos]|[bcnops]|se|as)(?:H[0-9]?)?(?:\+\+|--|[+-][0-9]?)?\])+"
 )
+_OTHER_FORMS = re.compile(r"\s*(?:(InChI=)|\S*?(?<!-)>\S*?(?<!-)>)")  # but not the arrows of dative bonds
 _CHUNK = 500
 _WORTH_PROCESSES = 20_000  # molecules: a process takes as long to start as some ten thousand to read
 _IDLE_SECONDS = 5
@@ -192,8 +193,12 @@ def parse_molecule(text: str | None, form: Form = "smiles") -> Mol | str:
         mol = _read(text, form, sanitize=True)
         if mol is not None:
             return mol if mol.GetNumAtoms() else "no atoms"
+        if form == "smiles" and (other := _OTHER_FORMS.match(text)):
+            return f"{'an InChI' if other[1] else 'a reaction'}; expected the SMILES of a molecule"
         with rdBase.CaptureErrorLog() as log:  # which takes a fifth as long as reading: only where there is an error
             mol = _read(text, form, sanitize=True)
+        if form == "molblock" and not log.messages:
+            return "the record is damaged: its lines are not those that its counts line says"
     except UnicodeEncodeError:
         return "a character that is not Unicode text"
     except (RuntimeError, ValueError) as error:  # an invariant of RDKit that is violated

@@ -285,6 +285,6 @@ def _report(path: Path, dataset: Dataset, strict: bool, skipped_file: str | Path
         if strict:
             raise InputError(f"{path}: {example}")
         if warn:
-            _log.warning("%s: %d of %d rows are skipped; %s", path, len(skipped), rows, example)
+            _log.warning("%s: %d of %d rows skipped; %s", path, len(skipped), rows, example)
     if skipped_file is not None:
         write_skipped(skipped, skipped_file)

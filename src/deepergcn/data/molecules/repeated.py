@@ -6,12 +6,13 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
+from deepergcn.categories import ATOM_SIZES
 from deepergcn.data.molecules.parse import ParsedMolecules
 from deepergcn.data.provenance import MoleculeCounts
 
 
 def count_molecules(found: ParsedMolecules, y: Tensor, split: Mapping[str, Tensor]) -> MoleculeCounts:
-    """Count what a user wants to know of repeated molecules and salts before training.
+    """Count what a user wants to know of repeated molecules, salts and dummy atoms before training.
 
     Args:
         found: The molecules, with their keys.
@@ -28,7 +29,14 @@ def count_molecules(found: ParsedMolecules, y: Tensor, split: Mapping[str, Tenso
         repeated=len(molecule) - different,
         conflicting=int(_conflicting(molecule, different, y).sum()),
         crossing=int(trained[molecule[others]].sum()),
+        dummies=_with_dummies(found),
     )
+
+
+def _with_dummies(found: ParsedMolecules) -> int:
+    """The number of molecules with an atom of no element."""
+    of_atom = np.repeat(np.arange(len(found.graphs.num_atoms)), found.graphs.num_atoms)
+    return len(np.unique(of_atom[found.graphs.atoms[:, 0] == ATOM_SIZES[0] - 1]))
 
 
 def _conflicting(molecule: npt.NDArray[np.int64], different: int, y: Tensor) -> npt.NDArray[np.bool_]:

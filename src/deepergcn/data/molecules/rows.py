@@ -66,7 +66,7 @@ def record_rows(
 ) -> MoleculeRows:
     """The rows of records of an SDF file, with the table of their properties."""
     if smiles_column is not None:
-        raise InputError(f"{table.path}: an SDF file has no SMILES column; expected no smiles_column")
+        raise InputError(f"{table.path}: an SDF file has no SMILES column; expected no --smiles-column")
     name_column = id_column or TITLE
     table.require([name_column], "ids")
     return MoleculeRows(table, list(records), "molblock", table.text(name_column).to_pylist(), None)

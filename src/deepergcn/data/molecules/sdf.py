@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from deepergcn.data.storage.source_files import read_pieces
 from deepergcn.data.tables.columns import Columns
-from deepergcn.errors import InputError
+from deepergcn.errors import InputError, quote
 
 TITLE = "_Name"
 """The column of the records' titles, under RDKit's name."""
@@ -36,19 +36,36 @@ def read_sdf_blocks(path: Path, rows: int | None) -> Iterator[tuple[list[str], C
     The file is read several times: for its encoding, for the names of the properties, and for the records.
     """
     encoding = _encoding(path)
-    names = dict.fromkeys(name for record in _records(path, encoding) for name in _properties(record))
+    names = dict.fromkeys(
+        name
+        for number, record in enumerate(_records(path, encoding), start=1)
+        for name in _properties(path, number, record)
+    )
     if not names:
         raise InputError(f"{path}: the file is empty")
-    records = _records(path, encoding)
+    records, before = _records(path, encoding), 0
     while block := list(itertools.islice(records, rows)):
-        properties = list(map(_properties, block))
+        properties = [_properties(path, before + number, record) for number, record in enumerate(block, start=1)]
+        before += len(block)
         columns = {name: pa.array([row.get(name) for row in properties], pa.string()) for name in names}
         yield block, Columns(path, pa.table(columns))
 
 
-def _properties(record: str) -> dict[str, str]:
-    found = {name: value.strip() for name, value in _PROPERTY.findall(record)}
-    return {TITLE: record.partition("\n")[0], **found}
+def _properties(path: Path, number: int, record: str) -> dict[str, str]:
+    found = [(name, value.strip()) for name, value in _PROPERTY.findall(record)]
+    properties = dict(found)
+    if len(properties) < len(found):
+        _check_repeated(path, number, found)
+    return {TITLE: record.partition("\n")[0], **properties}
+
+
+def _check_repeated(path: Path, number: int, found: list[tuple[str, str]]) -> None:
+    """Check that a property that is there twice has one value."""
+    for name, value in found:
+        if other := next((text for key, text in found if key == name and text != value), None):
+            raise InputError(
+                f"{path}: record {number} has the property {name!r} twice, {quote(value)} and {quote(other)}"
+            )
 
 
 def _records(path: Path, encoding: str) -> Iterator[str]:

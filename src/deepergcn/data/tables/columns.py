@@ -28,6 +28,8 @@ GAPS = ("", "NA", "N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
+_NUMBER_TYPES = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+
 _BATCH = 10_000  # rows of a parquet file that are read at a time where not all are
 
 _OPTIONS = {
@@ -122,8 +124,17 @@ class Columns:
                 option = f"; {self.option(purpose)} names another" if purpose in _OPTIONS else ""
                 raise InputError(
                     f"{self.path}: there is no column {quote(name)} for the {purpose}; "
-                    f"the columns are {self.quoted_names()}{option}"
+                    f"the columns are {self.quoted_names()}{option}{self._no_header()}"
                 )
+
+    def _no_header(self) -> str:
+        """What to do where the first line is no header, for an error message."""
+        found = re.match(r"[#%]|sep=", self.names[0] if self.names else "")
+        return f"; the header is the first line: remove those above it, which begin with {found[0]!r}" if found else ""
+
+    def where(self, name: str, cell: str) -> str:
+        """The cell and its first row, for an error message."""
+        return f"{quote(cell)} in row {self.text(name).to_pylist().index(cell) + 1}"
 
     def option(self, purpose: str) -> str:
         """What names the column for the SMILES, the ids or the edges: an option, or an argument."""
@@ -132,6 +143,8 @@ class Columns:
     def text(self, name: str) -> Any:
         """The cells as an Arrow array of text without blanks around it, null where empty."""
         cells = self._cells(name)
+        if pa.types.is_duration(cells.type):  # which Arrow writes as a number without its unit
+            raise InputError(f"{self.path}: column {name!r} holds durations; expected numbers or text")
         if pa.types.is_floating(cells.type):
             cells = pc.if_else(pc.is_nan(cells), pa.scalar(None, cells.type), cells)
             if _is_whole(cells):
@@ -155,6 +168,16 @@ class Columns:
         """Whether every cell is a number or a gap, and not all are gaps."""
         values, bad = self._parsed(name)
         return not bad.any() and not np.isnan(values).all()
+
+    def is_number_type(self, name: str) -> bool:
+        """Whether the column holds numbers by its type, as in parquet, and not text that may be numbers."""
+        kind = self.table.schema.field(self._positions[name.strip()]).type
+        return any(is_kind(kind) for is_kind in _NUMBER_TYPES)
+
+    def is_text_type(self, name: str) -> bool:
+        """Whether the column holds text by its type, as all columns of a CSV file do."""
+        kind = self.table.schema.field(self._positions[name.strip()]).type
+        return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
     def numbers(self, name: str) -> npt.NDArray[np.float64]:
         """The cells as finite numbers, NaN where one of :data:`GAPS` stands."""
@@ -181,8 +204,7 @@ class Columns:
     def _parsed(self, name: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
         """The cells as numbers, NaN where they are none, and whether each is neither a finite number nor a gap."""
         cells = self._cells(name)
-        kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
-        if any(is_kind(cells.type) for is_kind in kinds):
+        if self.is_number_type(name):
             numbers, other = cells.cast(pa.float64(), safe=False), np.zeros(len(cells), dtype=bool)
         else:
             text = self.labels(name)

@@ -1,5 +1,6 @@
 """The ids of nodes, and the edges between them, from the columns of a user's tables."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,10 @@ from torch import Tensor
 
 from deepergcn.data.dataset import directed
 from deepergcn.data.tables.columns import Columns
+from deepergcn.data.tables.kinds import number_name
 from deepergcn.errors import InputError, quote
+
+_NUMBER = re.compile(r"[0-9]{1,30}(?:\.0*)?")
 
 
 def node_ids(nodes: Columns, column: str) -> Any:
@@ -43,8 +47,23 @@ def end_numbers(edges: Columns, column: str, ids: Any, node_file: Path) -> npt.N
     if (found < 0).any():
         row = int((found < 0).argmax())
         name = names[row].as_py() or ""
-        raise InputError(f"{edges.path}: row {row + 1}: {column} {quote(name)} is not the id of a node in {node_file}")
+        rows = int((found < 0).sum())
+        raise InputError(
+            f"{edges.path}: row {row + 1}: {column} {quote(name)} is not the id of a node in {node_file}"
+            f"{f' (as in {rows:,} rows)' if rows > 1 else ''}{_similar(name, ids)}"
+        )
     return found.astype(np.int64)
+
+
+def _similar(name: str, ids: Any) -> str:
+    """An id that is the same but for its capitals, zeros or decimal point, for an error message."""
+    wanted = _plain(name)
+    found = next((other for other in ids.to_pylist() if _plain(other) == wanted), None)
+    return "" if found is None else f"; {quote(found)} is one: write them alike"
+
+
+def _plain(name: str) -> str:
+    return number_name(name) if _NUMBER.fullmatch(name) else name.casefold()
 
 
 def distinct_edges(ends: npt.NDArray[np.int64], edge_attr: Tensor | None) -> npt.NDArray[np.int64]:
@@ -56,6 +75,11 @@ def distinct_edges(ends: npt.NDArray[np.int64], edge_attr: Tensor | None) -> npt
     if edge_attr is not None and len(first) < len(key):
         _, first = np.unique(np.column_stack((pair, edge_attr.numpy())), axis=0, return_index=True)
     return np.sort(first)
+
+
+def parallel_edges(ends: npt.NDArray[np.int64]) -> int:
+    """The number of edges between two nodes beyond the first."""
+    return ends.shape[1] - len(np.unique(ends[0] * (ends.max(initial=0) + 1) + ends[1]))
 
 
 def both_directions(edge_index: Tensor, edge_attr: Tensor | None) -> tuple[Tensor, Tensor | None]:

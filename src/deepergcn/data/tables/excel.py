@@ -47,7 +47,10 @@ def _table(path: Path, names: list[str], rows: list[list[str]]) -> Any:
     for number in used:
         if not names[number]:
             row = next(place for place, cells in enumerate(rows, start=1) if cells[number])
-            raise InputError(f"{path}: row {row} has a cell in column {number + 1}, which has no name in the header")
+            raise InputError(
+                f"{path}: row {row} has a cell in column {number + 1}, which has no name in the header; the header is "
+                "the first row with cells: remove titles above it"
+            )
     columns = [pa.array([row[number] for row in rows], pa.string()) for number in used]
     return pa.Table.from_arrays(columns, names=[names[number] for number in used])
 

@@ -1,7 +1,6 @@
 """What a column of labels of a user's table is: classes or numbers, and why."""
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 
@@ -10,6 +9,7 @@ import numpy.typing as npt
 import pyarrow.compute as pc
 
 from deepergcn.data.tables.columns import Columns
+from deepergcn.data.tables.spelling import alike
 from deepergcn.data.tables.written import means_missing, numbers_written_otherwise
 from deepergcn.data.task import Kind
 from deepergcn.errors import InputError, quote
@@ -31,7 +31,7 @@ def column_kind(table: Columns, column: str) -> tuple[Kind, str]:
     """Whether a column is binary, multi-class or a regression, and the reason.
 
     Text is classes; so are 0 and 1 alone; all other numbers are a regression. What may be two things is an error that
-    names a cell: text among numbers, numbers that are not written as such, classes that differ in capitals only, one
+    names a cell: text among numbers, numbers that are not written as such, one class that is written in two ways, one
     class only, a text or number that may stand for a missing label; and dates, which are neither classes nor numbers.
     """
     names = class_names(table, column)
@@ -55,7 +55,7 @@ def column_kind(table: Columns, column: str) -> tuple[Kind, str]:
             "label, and --task multi-class takes all of them for classes"
         )
     _check_gaps(table, column, names)
-    _check_capitals(table, column, names)
+    _check_spelling(table, column, names)
     if len(names) > MOST_CLASSES:
         problem = table.not_a_number(column, int(stray[0]))
         raise InputError(
@@ -88,12 +88,13 @@ def number_name(cell: str) -> str:
     return str(int(value)) if whole else repr(float(cell))
 
 
-def _number_kind(table: Columns, column: str, names: Sequence[str]) -> tuple[Kind, str]:
+def _number_kind(table: Columns, column: str, names: tuple[str, ...]) -> tuple[Kind, str]:
     if set(names) <= {"0", "1"}:
         return "binary", "0 and 1"
-    if set(names) <= {"-1", "0", "1"}:
+    if names[0] == "-1" and names[1:] == tuple(map(str, range(len(names) - 1))) and len(names) <= MOST_CLASSES:
+        held = ", ".join(names) if len(names) < 5 else f"-1 and 0 to {names[-1]}"
         raise InputError(
-            f"{table.path}: label column {column!r} holds {', '.join(names)}; say whether -1 is a missing label "
+            f"{table.path}: label column {column!r} holds {held}; say whether -1 is a missing label "
             "(--missing -1), a class (--task binary or multi-class) or a number (--task regression)"
         )
     if len(names) == 1:
@@ -142,14 +143,11 @@ def _classes_of(names: Sequence[str]) -> Kind:
     return "binary" if len(names) == 2 else "multi-class"
 
 
-def _check_capitals(table: Columns, column: str, names: Sequence[str]) -> None:
-    folded = Counter(" ".join(name.split()).casefold() for name in names)
-    twice = next((name for name, times in folded.items() if times > 1), None)
-    if twice is not None:
-        alike = [name for name in names if " ".join(name.split()).casefold() == twice]
-        cells = table.labels(column).to_pylist()
-        found = " and ".join(f"{quote(name)} in row {cells.index(name) + 1}" for name in alike[:2])
+def _check_spelling(table: Columns, column: str, names: Sequence[str]) -> None:
+    found = alike(names)
+    if found is not None:
+        one, two, how = found
         raise InputError(
-            f"{table.path}: label column {column!r} has {found}, which differ in capitals or blanks only; write them "
-            "alike, or say --task multi-class if they are different classes"
+            f"{table.path}: label column {column!r} has {table.where(column, one)} and {table.where(column, two)}, "
+            f"which {how}; write them alike, or say --task multi-class if they are different classes"
         )

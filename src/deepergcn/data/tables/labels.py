@@ -83,11 +83,13 @@ def infer_labels(
     said, kind = kind, _infer_kind(table, columns) if kind is None else kind
     if kind in ("binary", "multi-class") and len(columns) > 1:
         raise InputError(f"{table.path}: a {kind} task has one label column; found {', '.join(columns)}")
+    if kind in ("regression", "multi-class") and positive:
+        raise InputError(f"{table.path}: a positive class is named; a {kind} task has none")
     if kind == "regression":
         return LabelSchema(tuple(columns), kind, (), gaps)
     classes = tuple(_classes(table, column) for column in columns)
-    if said is None and len(columns) == 1 and len(present := class_names(table, columns[0])) == 1:
-        raise InputError(f"{table.path}: label column {columns[0]!r} has one class only, {quote(present[0])}")
+    if said is None:
+        _check_classes(table, columns)
     for column, names in zip(columns, classes, strict=True):
         if len(names) < 2 or (kind != "multi-class" and len(names) > 2):
             expected = "at least 2" if kind == "multi-class" else "2"
@@ -96,8 +98,6 @@ def infer_labels(
             )
     if kind != "multi-class":
         classes = _in_order(table, columns, classes, (positive,) if isinstance(positive, str) else tuple(positive))
-    elif positive:
-        raise InputError(f"{table.path}: a positive class is named; a multi-class task has none")
     return LabelSchema(tuple(columns), kind, classes, gaps)
 
 
@@ -130,6 +130,20 @@ def strata(y: Tensor) -> npt.NDArray[np.int64] | None:
         return y.numpy()
     single = y.shape[1] == 1 and bool(((y == 0) | (y == 1) | y.isnan()).all())
     return y[:, 0].nan_to_num(-1).long().numpy() if single else None
+
+
+def _check_classes(table: Columns, columns: Sequence[str]) -> None:
+    """Check that every column has two classes at least, and that several are not one in the form of 0 and 1."""
+    for column in columns:
+        if len(present := class_names(table, column)) == 1:
+            raise InputError(f"{table.path}: label column {column!r} has one class only, {quote(present[0])}")
+    if len(columns) > 1 and all(table.is_numeric(column) for column in columns):
+        ones = np.stack([table.numbers(column) for column in columns])
+        if len(table) > 1 and bool((ones.sum(0) == 1).all()):
+            raise InputError(
+                f"{table.path}: the labels {listed(columns)} are 1 in exactly one column of every row, as one class "
+                "that is one-hot encoded; expected one column with the name of the class, or --task multi-label"
+            )
 
 
 def _infer_kind(table: Columns, columns: Sequence[str]) -> Kind:

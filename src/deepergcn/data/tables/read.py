@@ -17,7 +17,7 @@ from deepergcn.data.storage.cache import cache_file, cached
 from deepergcn.data.storage.digest import file_digest, text_digest
 from deepergcn.data.storage.folders import data_root
 from deepergcn.data.tables.columns import Columns, read_columns
-from deepergcn.data.tables.edges import both_directions, distinct_edges, edge_ends, node_ids
+from deepergcn.data.tables.edges import both_directions, distinct_edges, edge_ends, node_ids, parallel_edges
 from deepergcn.data.tables.features import Unseen, infer_features, read_features
 from deepergcn.data.tables.files import table_files, tables_digest
 from deepergcn.data.tables.labels import infer_labels, missing_labels, read_labels
@@ -240,8 +240,14 @@ def _dataset(
     sparse_file: Path | None = None,
 ) -> Dataset:
     edge_attr = read_features(edges, provenance.edge_features, unseen)
-    kept = distinct_edges(ends if provenance.directed else np.sort(ends, axis=0), edge_attr)
-    counts = EdgeCounts(rows=len(edges), loops=int((ends[0] == ends[1]).sum()), repeated=ends.shape[1] - len(kept))
+    pairs = ends if provenance.directed else np.sort(ends, axis=0)
+    kept = distinct_edges(pairs, edge_attr)
+    counts = EdgeCounts(
+        rows=len(edges),
+        loops=int((ends[0] == ends[1]).sum()),
+        repeated=ends.shape[1] - len(kept),
+        parallel=0 if edge_attr is None else parallel_edges(pairs[:, kept]),
+    )
     edge_index = torch.from_numpy(ends[:, kept].astype(np.int32))
     edge_attr = None if edge_attr is None else edge_attr[kept]
     x = read_features(nodes, provenance.features, unseen)

@@ -26,7 +26,11 @@ _WAYS = tuple(
 
 _PLAIN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
 
-_WORDS = "n.d.|n.d|nd|n/d|n.a.|n.a|n.t.|nt|?|??|-|--|.|unknown|missing|no data|not determined|not available|not tested"
+_WORDS = (
+    "n.d.|n.d|nd|n/d|n.a.|n.a|n.t.|nt|?|??|-|--|.|unknown|missing|no data|not determined|not available|not tested|"
+    "inconclusive|unspecified|undetermined|tbd|pending"
+)
+_STATES = frozenset(("unknown", "inconclusive", "pending"))  # each may be one of two classes
 _ERRORS = "#n/a|#na|#value!|#div/0!|#ref!|#name?|#num!|#null!"  # of spreadsheets
 _MISSING = frozenset(f"{_WORDS}|{_ERRORS}".split("|"))
 
@@ -42,11 +46,11 @@ def number_hint(cell: str) -> str | None:
 def means_missing(cell: str, texts: Collection[str]) -> bool:
     """Whether a cell says that its value is not known, among the different texts of its column.
 
-    ``-`` does not beside ``+``, nor ``unknown`` beside one other text.
+    ``-`` does not beside ``+``, nor ``unknown`` and its like beside one other text.
     """
     if cell == "-" and "+" in texts:
         return False
-    return cell.casefold() in _MISSING and (cell.casefold() != "unknown" or len(texts) > 2)
+    return cell.casefold() in _MISSING and (cell.casefold() not in _STATES or len(texts) > 2)
 
 
 def numbers_written_otherwise(texts: Collection[str]) -> bool:

@@ -20,6 +20,8 @@ from deepergcn.training.scoring.losses import balanced_weight, present_labels
 IMBALANCE = 5.0
 """Classes are weighted where one is this many times as frequent as another."""
 
+_FEWEST = 10  # items with a label, so that every part of a random split has one
+
 
 @dataclass(frozen=True, eq=False)
 class OwnData:
@@ -64,11 +66,7 @@ def label_settings(table: Columns, dataset: Dataset, choices: Choices, items: st
     empty = {"test"} if choices.fractions is not None and not choices.fractions[2] else set()  # as given
     for part in PARTS:
         if part not in empty and not bool(present_labels(y[part]).any()):
-            count = sum(len(index) for index in dataset.split.values())
-            raise InputError(
-                f"{table.path}: has {count} {items} with a label, which leaves none for {part}; expected at least 10, "
-                "or another --split"
-            )
+            raise InputError(f"{table.path}: {_empty_part(part, dataset, choices, items)}")
     task = dataset.task
     if task.kind != "regression" and not _has_both(y["train"]):
         raise InputError(f"{table.path}: the train part has one class only; expected another --split or --split-seed")
@@ -90,6 +88,16 @@ def label_settings(table: Columns, dataset: Dataset, choices: Choices, items: st
     if several:
         reason += "; errors of several targets are averaged in units of their standard deviation"
     return LabelSettings(metrics, reason, settings)
+
+
+def _empty_part(part: str, dataset: Dataset, choices: Choices, items: str) -> str:
+    count = int(present_labels(dataset.y).any(-1).sum() if dataset.y.dim() > 1 else present_labels(dataset.y).sum())
+    if count < _FEWEST:
+        return f"has {count} {items} with a label, which leaves none for {part}; expected at least {_FEWEST}"
+    why = ""
+    if choices.split == "scaffold":
+        why = ", since molecules of one scaffold stay together and those without rings count as one"
+    return f"the {part} part has no {items} with a label{why}; expected another --split or --split-fractions"
 
 
 def own_data(data: DataSection, dataset: Dataset, others: dict[str, Any], report: DataReport | None = None) -> OwnData:

@@ -15,10 +15,11 @@ from deepergcn.errors import InputError
 from deepergcn.recipes.schema import DataSection
 from deepergcn.runs.data_report import Column
 from deepergcn.training.own_data.choices import Choices
-from deepergcn.training.own_data.columns import choose_split, named_columns
+from deepergcn.training.own_data.columns import named_columns
 from deepergcn.training.own_data.found import OwnData, label_settings, own_data
 from deepergcn.training.own_data.molecules import training_length
 from deepergcn.training.own_data.report import report_data
+from deepergcn.training.own_data.split_choice import choose_split
 from deepergcn.user_cache import real_path
 
 

@@ -13,9 +13,10 @@ from deepergcn.errors import InputError
 from deepergcn.recipes.schema import DataSection
 from deepergcn.runs.data_report import Column, DataReport, SplitReport
 from deepergcn.training.own_data.choices import Choices
-from deepergcn.training.own_data.columns import own_split, split_columns, usable_features
+from deepergcn.training.own_data.columns import usable_features
 from deepergcn.training.own_data.found import OwnData, own_data
 from deepergcn.training.own_data.report import feature_columns
+from deepergcn.training.own_data.split_choice import own_split, split_columns
 from deepergcn.user_cache import real_path
 
 _STEPS = 8  # of an epoch: each hides its own links from the messages, so that one step would hide all
@@ -79,7 +80,10 @@ def own_links(
     counts = {part: int((dataset.y[dataset.split[part]] == 1).sum()) for part in PARTS}
     known = dataset.provenance
     assert isinstance(known, LinkProvenance)
-    columns = (*feature_columns(known.features or ()), *feature_columns(known.edge_features, "edge "))
+    columns = (
+        *feature_columns(tables.get("nodes"), known.features or ()),
+        *feature_columns(tables.get("edges"), known.edge_features, "edge "),
+    )
     report = DataReport(
         files=tuple(table.path.name for table in tables.values()),
         rows=len(tables["links"]),

@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
+import torch
+
+from deepergcn.data.dataset import Dataset
 from deepergcn.data.molecules.descriptors import KINDS, check_names, described
 from deepergcn.data.molecules.fragments import Fragments
 from deepergcn.data.molecules.read import MoleculeSplit, read_molecules
@@ -12,13 +15,15 @@ from deepergcn.data.molecules.rows import MoleculeRows, check_molecule_file, ope
 from deepergcn.data.provenance import MoleculeProvenance
 from deepergcn.data.registry import NOT_DESCRIBED, checked_options
 from deepergcn.data.storage.progress import ProgressHook
+from deepergcn.data.tables.columns import Columns
 from deepergcn.data.tables.labels import infer_labels
-from deepergcn.errors import InputError
+from deepergcn.errors import InputError, quote
 from deepergcn.recipes.schema import DataSection
 from deepergcn.training.own_data.choices import Choices
-from deepergcn.training.own_data.columns import choose_split, left_ids, named_columns
+from deepergcn.training.own_data.columns import left_out, named_columns
 from deepergcn.training.own_data.found import OwnData, label_settings, own_data
 from deepergcn.training.own_data.report import report_data
+from deepergcn.training.own_data.split_choice import choose_split
 from deepergcn.user_cache import real_path
 
 _STEPS = 4_000  # of training, roughly, over all epochs
@@ -105,6 +110,7 @@ def own_molecules(
         blend = bool(descriptors) and len(dataset.split["train"]) <= _MOST_BLENDED
     if not (join or blend):  # nothing learns from them
         descriptors, dataset = (), dataset.replace(fingerprints=None, descriptors=None)
+    _check_classes(rows.table, dataset)
     labels = label_settings(rows.table, dataset, choices, "molecules")
     provenance = dataset.provenance
     assert isinstance(provenance, MoleculeProvenance)
@@ -119,7 +125,7 @@ def own_molecules(
         fragments=provenance.fragments,
         descriptors=described(descriptors) if join else (),
         blend=f"random forest on {'these' if join else ', '.join(described(descriptors))}" if blend else None,
-        dropped=tuple(left_ids(rows.table, taken)) if named == ["all"] != columns else (),
+        dropped=tuple(left_out(rows.table, taken)) if named == ["all"] != columns else (),
     )
     data = DataSection(
         source=str(real_path(path)),
@@ -128,6 +134,18 @@ def own_molecules(
     )
     others = labels.settings | {"model.descriptors": join} | molecule_training_length(len(dataset.split["train"]))
     return own_data(data, dataset, others | ({"blend.model": "forest"} if blend else {"blend": None}), report)
+
+
+def _check_classes(table: Columns, dataset: Dataset) -> None:
+    """Check that every class has a molecule that can be read."""
+    if dataset.task.kind != "multi-class":
+        return
+    counts = torch.bincount(dataset.y[dataset.y >= 0], minlength=dataset.task.outputs).tolist()
+    if 0 in counts:
+        name = dataset.label_names[counts.index(0)]
+        raise InputError(
+            f"{table.path}: no molecule of the class {quote(name)} can be read; --missing {quote(name)} leaves it out"
+        )
 
 
 def _check_descriptors(rows: MoleculeRows, names: Sequence[str], taken: Sequence[str]) -> None:

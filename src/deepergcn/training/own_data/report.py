@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from deepergcn.data.dataset import PARTS, Dataset
@@ -18,11 +17,10 @@ from deepergcn.data.tables.labels import LabelSchema
 from deepergcn.data.tables.positive import is_meaningful
 from deepergcn.data.task import Kind
 from deepergcn.runs.data_report import Column, DataReport, SplitReport, TargetReport
+from deepergcn.training.own_data.cautions import Values, cautions
 from deepergcn.training.own_data.choices import Choices
-from deepergcn.training.own_data.columns import SplitChoice
 from deepergcn.training.own_data.found import LabelSettings
-
-Values = npt.NDArray[np.float64]
+from deepergcn.training.own_data.split_choice import SplitChoice
 
 
 def report_data(
@@ -32,9 +30,13 @@ def report_data(
     split: SplitChoice,
     labels: LabelSettings,
     choices: Choices,
+    learned: Sequence[FeatureColumn] = (),
     **others: Any,
 ) -> DataReport:
-    """The report on these tables, the first of which has the labels; the others are fields of the report."""
+    """The report on these tables, the first of which has the labels.
+
+    ``learned`` are the features of the first table; the others are fields of the report.
+    """
     values = _values(dataset, schema)
     table = tables[0]
     delimiters = {DELIMITERS.get(t.delimiter, repr(t.delimiter)) for t in tables if t.delimiter not in (None, ",")}
@@ -52,23 +54,33 @@ def report_data(
             classes={part: _counts(schema, 0, values[dataset.split[part].numpy(), 0]) for part in PARTS}
             if schema.classes
             else {},
+            unused=int((~np.isnan(values)).any(1).sum()) - sum(_labelled(values, dataset, part) for part in PARTS),
         ),
         metrics=labels.metrics,
         metric_reason=labels.reason,
         balance=labels.balance and schema.kind != "regression",
+        cautions=cautions(table, schema, values, choices.missing, learned),
         **others,
     )
 
 
-def feature_columns(features: Sequence[FeatureColumn], of: str = "") -> list[Column]:
-    """How columns became features."""
-    return [
-        Column(
-            name=f"{of}{column.name}",
-            text="number" if column.categories is None else f"category of {len(column.categories)}",
-        )
-        for column in features
-    ]
+def feature_columns(table: Columns | None, features: Sequence[FeatureColumn], of: str = "") -> list[Column]:
+    """How columns of a table became features."""
+    return [Column(name=f"{of}{column.name}", text=_feature(table, column)) for column in features]
+
+
+def _feature(table: Columns | None, column: FeatureColumn) -> str:
+    text = "number" if column.categories is None else f"category of {len(column.categories)}"
+    if table is None:
+        return text
+    empty = table.labels if column.categories is None else table.text
+    gaps = int(empty(column.name).null_count)
+    filled = "filled with the mean" if column.categories is None else "in none of them"
+    return f"{text}, {gaps:,} gaps {filled}" if gaps else text
+
+
+def _labelled(values: Values, dataset: Dataset, part: str) -> int:
+    return int((~np.isnan(values[dataset.split[part].numpy()])).any(1).sum())
 
 
 def _values(dataset: Dataset, schema: LabelSchema) -> Values:

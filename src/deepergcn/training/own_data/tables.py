@@ -19,9 +19,11 @@ from deepergcn.errors import InputError
 from deepergcn.recipes.schema import DataSection
 from deepergcn.runs.data_report import Column, GraphReport
 from deepergcn.training.own_data.choices import Choices
-from deepergcn.training.own_data.columns import choose_split, named_columns, split_columns, usable_features
+from deepergcn.training.own_data.columns import default_column, named_columns, usable_features
+from deepergcn.training.own_data.direction import check_direction
 from deepergcn.training.own_data.found import OwnData, label_settings, own_data
 from deepergcn.training.own_data.report import feature_columns, report_data
+from deepergcn.training.own_data.split_choice import choose_split, split_columns
 from deepergcn.user_cache import real_path
 
 ENCODINGS = {
@@ -110,11 +112,11 @@ def own_tables(
     )
     split = choose_split(node_table, labels, choices, schema.kind, get_args(Split))
     id_column, source_column, target_column = (
-        further.get(name, value)
-        for name, value in (
-            ("id_column", id_column),
-            ("source_column", source_column),
-            ("target_column", target_column),
+        further.get(name, default_column(table, value))
+        for table, name, value in (
+            (node_table, "id_column", id_column),
+            (edge_table, "source_column", source_column),
+            (edge_table, "target_column", target_column),
         )
     )
     taken = {id_column, *labels, *split_columns(node_table), *split.columns}
@@ -122,7 +124,8 @@ def own_tables(
     in_nodes, in_edges = ([name for name in drop if name in table.names] for table in (node_table, edge_table))
     _check_dropped(drop, in_nodes, in_edges, node_table)
     used, dropped = usable_features(node_table, taken, features, in_nodes, said)
-    edges_taken = {source_column, target_column}
+    said_twice = check_direction(edge_table, directed, (*in_edges, *(edge_features or ())))
+    edges_taken = {source_column, target_column, *(column.name for column in said_twice)}
     edges_used, edges_dropped = usable_features(edge_table, edges_taken, edge_features, in_edges, said)
     options: dict[str, Any] = {
         "label": labels,
@@ -151,7 +154,8 @@ def own_tables(
     transforms, reason = _encoding(dataset, encoding)
     provenance = dataset.provenance
     assert isinstance(provenance, TableProvenance)
-    of_edges = [Column(name=f"edge {column.name}", text=column.text) for column in edges_dropped]
+    left_out = (*edges_dropped, *said_twice)
+    of_edges = [Column(name=f"edge {column.name or repr('')}", text=column.text) for column in left_out]
     report = report_data(
         [node_table, edge_table],
         dataset,
@@ -159,9 +163,10 @@ def own_tables(
         split,
         found,
         choices,
+        learned=provenance.features,
         features=(
-            *feature_columns(provenance.features),
-            *feature_columns(provenance.edge_features, "edge "),
+            *feature_columns(node_table, provenance.features),
+            *feature_columns(edge_table, provenance.edge_features, "edge "),
             *([] if provenance.sparse is None else [_sparse(options["sparse"], provenance.sparse, projection)]),
         ),
         encoding=reason,

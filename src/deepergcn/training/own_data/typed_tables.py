@@ -14,9 +14,10 @@ from deepergcn.data.typed import EdgeType, TypedDataset
 from deepergcn.recipes.schema import DataSection, TypedTables
 from deepergcn.runs.data_report import Column
 from deepergcn.training.own_data.choices import Choices
-from deepergcn.training.own_data.columns import choose_split, split_columns, usable_features
+from deepergcn.training.own_data.columns import usable_features
 from deepergcn.training.own_data.found import OwnData, label_settings, own_data
 from deepergcn.training.own_data.report import feature_columns, report_data
+from deepergcn.training.own_data.split_choice import choose_split, split_columns
 
 
 def own_typed_tables(
@@ -84,6 +85,7 @@ def own_typed_tables(
     assert isinstance(provenance, TypedTableProvenance)
     read = dict(provenance.nodes)
     read |= {",".join((e.source, e.relation, e.target)): e.features for e in provenance.edges}
+    tables_by_name = node_tables | {edge_key(edge_type): table for edge_type, table in edge_tables.items()}
     report = report_data(
         [predicted, *(t for t in (*node_tables.values(), *edge_tables.values()) if t is not predicted)],
         dataset,
@@ -91,7 +93,9 @@ def own_typed_tables(
         split,
         found,
         choices,
-        features=tuple(column for name in features for column in feature_columns(read[name], f"{name}.")),
+        features=tuple(
+            column for name in features for column in feature_columns(tables_by_name[name], read[name], f"{name}.")
+        ),
         dropped=tuple(column for _, dropped in found_in.values() for column in dropped),
         notes=_notes(node_tables, edge_tables, features, dataset),
     )

@@ -1,0 +1,113 @@
+"""What in a user's file may not be meant, though it can be read: said before training, one line each."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from deepergcn.data.tables.columns import Columns
+from deepergcn.data.tables.features import FeatureColumn
+from deepergcn.data.tables.labels import LabelSchema
+
+Values = npt.NDArray[np.float64]
+
+_RELATIONS = frozenset(["=", "<", ">", "<=", ">=", "==", "<<", ">>", "~", "≤", "≥", "≈"])
+_EQUAL = frozenset(("=", "=="))
+_UNITS = re.compile(r".*\bunits?\b.*|.*_units?", re.IGNORECASE)
+_ORDERS = 4  # of magnitude, from which on a logarithm is learned better
+
+
+def cautions(
+    table: Columns,
+    schema: LabelSchema,
+    values: Values,
+    missing: Sequence[str] = (),
+    features: Sequence[FeatureColumn] = (),
+) -> tuple[str, ...]:
+    """The lines about this table.
+
+    Args:
+        table: The table with the labels.
+        schema: How the labels were read.
+        values: The labels [items, columns], NaN where missing.
+        missing: The values that were said to stand for a missing label.
+        features: How its columns become features; none for molecules.
+    """
+    found = [_unused_missing(table, schema, value) for value in missing]
+    if schema.kind == "regression":
+        rows = np.flatnonzero(np.any([table.labels(name).is_valid() for name in schema.columns], axis=0))
+        others = [name for name in table.names if name not in schema.columns and not features]
+        found += [_limits(table, name, rows) or _units(table, name, rows) for name in others]
+        found += [_orders(name, values[:, number]) for number, name in enumerate(schema.columns)]
+    found += [_minus_one(schema, number, values) for number in range(len(schema.classes))]
+    if schema.kind in ("binary", "multi-class") and len(values) == len(table):
+        found += [_same_as_label(table, schema, column, values[:, 0]) for column in features]
+    return tuple(line for line in found if line is not None)
+
+
+def _unused_missing(table: Columns, schema: LabelSchema, value: str) -> str | None:
+    plain = LabelSchema(schema.columns, schema.kind, schema.classes)
+    before = sum(table.labels(name).null_count for name in plain.columns)
+    after = sum(table.without(plain.columns, [value]).labels(name).null_count for name in plain.columns)
+    return f"--missing {value}: no label is {value}" if before == after else None
+
+
+def _cells(table: Columns, name: str, rows: npt.NDArray[np.int64]) -> "Counter[str]":
+    return Counter(table.text(name).take(pa.array(rows)).drop_null().to_pylist())
+
+
+def _limits(table: Columns, name: str, rows: npt.NDArray[np.int64]) -> str | None:
+    """Censored values whose sign stands in a column of its own, as in exports of ChEMBL."""
+    if not table.is_text_type(name):
+        return None
+    cells = _cells(table, name, rows)
+    signs = {cell.strip("'\" ") for cell in cells}
+    if not signs or not signs <= _RELATIONS or signs <= _EQUAL:
+        return None
+    count = sum(times for cell, times in cells.items() if cell.strip("'\" ") not in _EQUAL)
+    return (
+        f"column {name!r} is not = in {count:,} rows: numbers there are limits, and are learned as if they were exact; "
+        "remove these rows if that is not meant"
+    )
+
+
+def _units(table: Columns, name: str, rows: npt.NDArray[np.int64]) -> str | None:
+    if not _UNITS.fullmatch(name) or not table.is_text_type(name):
+        return None
+    cells = _cells(table, name, rows).most_common(4)
+    if len(cells) < 2:
+        return None
+    shown = ", ".join(f"{cell} {count:,}" for cell, count in cells)
+    return f"column {name!r} holds {shown}: numbers are learned as they are, whatever their unit"
+
+
+def _orders(name: str, values: Values) -> str | None:
+    known = values[~np.isnan(values)]
+    if not len(known) or known.min() <= 0 or known.max() < known.min() * 10**_ORDERS:
+        return None
+    orders = int(np.log10(known.max() / known.min()))
+    return f"{name} spans {orders} orders of magnitude: its logarithm, such as a pIC50, is usually learned better"
+
+
+def _minus_one(schema: LabelSchema, number: int, values: Values) -> str | None:
+    names = schema.classes[number]
+    if "-1" not in names or "0" not in names:
+        return None
+    rows = int((values[:, number] == names.index("-1")).sum())
+    return f"{schema.columns[number]}: -1 is a class of {rows:,} rows; --missing -1 takes it for a missing label"
+
+
+def _same_as_label(table: Columns, schema: LabelSchema, column: FeatureColumn, labels: Values) -> str | None:
+    """A feature that names the classes in other words, which may not be known of what is to be predicted."""
+    label = schema.columns[0]
+    if column.categories is None or len(column.categories) != len(schema.classes[0]):
+        return None
+    known = np.flatnonzero(~np.isnan(labels))
+    cells = np.array(table.text(column.name).to_pylist(), dtype=object)[known]
+    pairs = set(zip(cells.tolist(), labels[known].tolist(), strict=True))
+    if len(pairs) != len(column.categories):
+        return None
+    return f"feature {column.name!r} tells the class of {label} in every row; --drop it if it is not known beforehand"
