@@ -8,6 +8,7 @@ import pyarrow.parquet
 import pytest
 import torch
 from rdkit import Chem
+from torch_geometric.data import HeteroData
 
 import deepergcn
 from deepergcn.api.stored import store_molecules
@@ -216,6 +217,9 @@ def small(**options: Any) -> Any:
         (small(graph=pyg(), target="y"), "target: is for molecules; expected label with graph"),
         (small(graph=network()), "graph: expected label"),
         (small(graph=many_graphs()), "graph: is of type list; expected Data"),
+        (small(graph=HeteroData()), "graph: HeteroData has several types; expected Data, or its tables as files"),
+        (small(graph=pyg(), label=np.eye(3)[np.arange(60) % 3]), "as one class that is one-hot encoded"),
+        (small(molecules=SMILES, target=np.arange(ROWS) * np.timedelta64(1, "s")), "'target' holds durations"),
         (small(graphs=pyg()), "graphs: are of type Data; expected a list or dataset"),
         (small(graphs=[pyg()] * 3), r"graphs: graph 0 has y of shape \[60\]; expected \[1\] or \[1, targets\]"),
         (small(molecules="no.csv", target="y"), "no.csv: there is no such file"),

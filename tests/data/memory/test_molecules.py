@@ -63,6 +63,19 @@ def test_what_is_refused(molecules: Any, problem: str) -> None:
         molecule_table(molecules, [1, 2])
 
 
+def test_columns_of_pandas_may_be_named_by_numbers() -> None:
+    found = molecule_table(pd.DataFrame({0: ["C", "CC"], 1: [1, 2]}), 1, 0)
+    assert (found.smiles_column, found.targets) == ("0", ("1",))
+
+
+def test_values_of_the_same_index_in_another_order_are_refused() -> None:
+    frame, values = pd.DataFrame({"smiles": ["C", "CC"]}), pd.Series([1, 2], index=[1, 0], name="y")
+    with pytest.raises(InputError, match=r"another order; expected target\.loc\[data\.index\]"):
+        molecule_table(frame, values)
+    assert molecule_table(frame, values.loc[frame.index]).table.column("y").to_pylist() == [2, 1]
+    assert molecule_table(frame, values.set_axis([7, 8])).table.column("y").to_pylist() == [1, 2]
+
+
 def test_what_molecules_are() -> None:
     assert all(map(is_molecules, (["C"], np.array(["C"]), pd.Series(["C"]), pd.DataFrame({"smiles": ["C"]}))))
     assert not is_molecules("C")

@@ -71,7 +71,8 @@ def test_several_columns() -> None:
         read_labels(two, schema), torch.tensor([[0.0, 0.0], [1.0, 1.0], [NAN, 0.0]]), equal_nan=True
     )
     assert infer_labels(table(a=["0", "1", "2"], b=["1.5", "2", ""]), "ab").kind == "regression"
-    assert infer_labels(table(a=["0", "0"], b=["0", "1"]), "ab").classes == (("0", "1"), ("0", "1"))
+    said = infer_labels(table(a=["0", "0"], b=["0", "1"]), "ab", "multi-label")
+    assert said.classes == (("0", "1"), ("0", "1"))
     said = infer_labels(two, ["a", "b"], positive=["0", "x"])
     assert said.classes == (("1", "0"), ("y", "x"))
     assert infer_labels(table(a=["no", "yes"], b=["yes", "no"]), "ab", positive="no").classes == (("yes", "no"),) * 2

@@ -171,12 +171,12 @@ class Columns:
 
     def is_number_type(self, name: str) -> bool:
         """Whether the column holds numbers by its type, as in parquet, and not text that may be numbers."""
-        kind = self.table.schema.field(self._positions[name.strip()]).type
+        kind = self.table.column(self._positions[name.strip()]).type
         return any(is_kind(kind) for is_kind in _NUMBER_TYPES)
 
     def is_text_type(self, name: str) -> bool:
         """Whether the column holds text by its type, as all columns of a CSV file do."""
-        kind = self.table.schema.field(self._positions[name.strip()]).type
+        kind = self.table.column(self._positions[name.strip()]).type
         return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
     def numbers(self, name: str) -> npt.NDArray[np.float64]:

@@ -91,7 +91,8 @@ def number_name(cell: str) -> str:
 def _number_kind(table: Columns, column: str, names: tuple[str, ...]) -> tuple[Kind, str]:
     if set(names) <= {"0", "1"}:
         return "binary", "0 and 1"
-    if names[0] == "-1" and names[1:] == tuple(map(str, range(len(names) - 1))) and len(names) <= MOST_CLASSES:
+    from_zero = names[1:] == tuple(map(str, range(len(names) - 1))) and len(names) <= MOST_CLASSES
+    if names[0] == "-1" and (from_zero or names == ("-1", "1")):
         held = ", ".join(names) if len(names) < 5 else f"-1 and 0 to {names[-1]}"
         raise InputError(
             f"{table.path}: label column {column!r} holds {held}; say whether -1 is a missing label "
