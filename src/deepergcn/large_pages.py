@@ -1,8 +1,8 @@
 """Let PyTorch ask Linux for large pages.
 
 It then does for tensors of 2 MB and more, where the system gives them on request: a tensor of 87 MB costs 42 page
-faults instead of 21,000. PyTorch reads the setting with its first tensor, and Lightning Fabric, torchmetrics and PyTorch
-Geometric make one when they are imported: the setting has to be made before.
+faults instead of 21,000. PyTorch reads the setting with its first tensor, and Lightning Fabric, torchmetrics and
+PyTorch Geometric make one when they are imported: the setting has to be made before.
 """
 
 import os

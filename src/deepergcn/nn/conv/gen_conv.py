@@ -16,9 +16,10 @@ from deepergcn.nn.encoders.edges import Categories, EdgeEncoderSpec, EdgeInput, 
 from deepergcn.nn.lazy import UNKNOWN, known_width, linear
 from deepergcn.nn.norms import NormName, build_norm
 from deepergcn.nn.pyg.adjacency_cache import cached_grouping
-from deepergcn.nn.pyg.exact import Definition, has_hooks, runs_plainly
+from deepergcn.nn.pyg.exact import Definition, runs_plainly
 from deepergcn.nn.pyg.names import GEN_CONV, NO_EQUAL, pyg_names
 from deepergcn.nn.reset import reset_children
+from deepergcn.nn.unchanged import has_hooks
 from deepergcn.ops import Adjacency, EdgeTerm, large
 
 Pair = tuple[Tensor, Tensor | None]

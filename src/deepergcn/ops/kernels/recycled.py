@@ -104,7 +104,7 @@ class _Lease:
 
 
 def fits(like: Tensor, *shape: int) -> bool:
-    """Whether a result of this shape, of the type and on the device of ``like``, is large enough and of a known type."""
+    """Whether a result of this shape, of the type and on the device of ``like``, is large and of a known type."""
     is_known = type(like) is Tensor and like.device.type == "cpu" and like.dtype in _NUMPY
     return is_known and math.prod(shape) * like.element_size() >= LEAST
 
