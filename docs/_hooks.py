@@ -41,7 +41,7 @@ def on_files(files: Files, config: Any) -> Files:
 def paper() -> str:
     """The README of the results, and how to read it."""
     text = (_ROOT / "results" / "README.md").read_text(encoding="utf-8")
-    return _pictures(text.replace("# Results", "# The paper and what came out", 1))
+    return _pictures(text.replace("# Results", "# Results compared with the paper", 1))
 
 
 def examples() -> str:
