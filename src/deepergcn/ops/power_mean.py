@@ -116,9 +116,9 @@ def _backward(
 ) -> Gradients:
     relative, dominant, total, slope, shift = kept
     chunks = chunk_count(graph, x.shape[1])
-    shares, dp = target_shares(chunks, 1, g, relative, total, slope)
+    _, shares, dp = target_shares(chunks, g, relative, total, slope, both=False)
     if on_edge_path(x, shift):
-        rule = (nonzero_power(p), dominant, torch.from_numpy(shares[:, 0]))
+        rule = (nonzero_power(p), dominant, torch.from_numpy(shares))
         dx, d_edge, _ = run_backward(x, graph, edge, eps, rule)
         return dx, d_edge, dp
     values = array(x)

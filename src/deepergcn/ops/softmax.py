@@ -205,7 +205,7 @@ def _backward(
     values = array(x)
     dx = empty(x, *x.shape)
     chunks = chunk_count(graph, x.shape[1])
-    shares, dbeta = target_shares(chunks, 2, g, offset, total, variance)
+    share, product, dbeta = target_shares(chunks, g, offset, total, variance, both=True)
     rowptr, target, _ = (array(t) for t in graph[3:])
     on_nodes.backward(
         chunks,
@@ -217,7 +217,8 @@ def _backward(
         array(slope),
         array(shift),
         array(origin),
-        shares,
+        share,
+        product,
         array(dx),
     )
     return dx, [], dbeta

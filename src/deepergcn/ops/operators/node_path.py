@@ -14,6 +14,7 @@ from torch import Tensor
 
 from deepergcn.ops.kernels.cpu.shares import shares_of
 from deepergcn.ops.kernels.cpu.softmax_nodes import spread
+from deepergcn.ops.kernels.recycled import empty
 from deepergcn.ops.operators.cpu import Array, array
 
 
@@ -36,14 +37,13 @@ def untouched(like: Tensor) -> Tensor:
 
 
 def target_shares(
-    chunks: int, rows: int, g: Tensor, factor: Tensor, total: Tensor, slope: Tensor
-) -> tuple[Array, Tensor]:
-    """What backward reads of each target, [targets, rows, channels], and the gradient of beta or p, sum_v g slope.
+    chunks: int, g: Tensor, factor: Tensor, total: Tensor, slope: Tensor, *, both: bool
+) -> tuple[Array, Array, Tensor]:
+    """What backward reads of each target, and the gradient of beta or p, sum_v g slope.
 
-    Two rows are g / total and that times ``factor``, one row is the latter alone.
+    The first is g / total, without rows unless ``both`` are asked for, the second g factor / total.
     """
-    values = array(g)
-    shares = np.empty((g.shape[0], rows, g.shape[1]), values.dtype)
+    share, product = (array(empty(g, rows, g.shape[1])) for rows in (g.shape[0] if both else 0, g.shape[0]))
     totals = np.empty((chunks, g.shape[1]))
-    shares_of(chunks, values, array(factor), array(total), array(slope), shares, totals)
-    return shares, torch.from_numpy(totals).sum(dim=0).to(g.dtype)
+    shares_of(chunks, array(g), array(factor), array(total), array(slope), share, product, totals)
+    return share, product, torch.from_numpy(totals).sum(dim=0).to(g.dtype)

@@ -13,7 +13,7 @@ Logarithms of powers are kept in float64, so that M has full float32 accuracy ho
 division by p makes this the path of powers that are not small.
 """
 
-from deepergcn.ops.kernels.cpu.machine.intrinsics import prefetch_pair, working_row
+from deepergcn.ops.kernels.cpu.machine.intrinsics import prefetch_pair, prefetch_row, working_row
 from deepergcn.ops.kernels.cpu.machine.jit import body, kernel
 from deepergcn.ops.kernels.cpu.machine.maths import excess_of, exp_of_double, log_in_double
 from deepergcn.ops.kernels.cpu.machine.record import write_call
@@ -103,7 +103,7 @@ forward = kernel(_forward)
 
 @body
 def _backward(chunk, chunks, rowptr, target, x, floor, eps, p, shift, shares, dx):
-    """dx for every source, from shares = g (out / c) / S, [targets, 1, channels]."""
+    """dx for every source, from shares = g (out / c) / S, [targets, channels]."""
     if chunk < 0:
         write_call(chunks)
         return
@@ -118,9 +118,9 @@ def _backward(chunk, chunks, rowptr, target, x, floor, eps, p, shift, shares, dx
         for k in range(rowptr[u], rowptr[u + 1]):
             v = target[k]
             if k + ahead < edges:
-                prefetch_pair(shares, target[k + ahead])
+                prefetch_row(shares, target[k + ahead])
             for j in range(channels):
-                G[j] += shares[v, 0, j]
+                G[j] += shares[v, j]
         for j in range(channels):
             ratio = message(x[u, j], floor, eps) / shift[j]
             e = exp_of_double(p[j] * log_in_double(ratio), ratio)

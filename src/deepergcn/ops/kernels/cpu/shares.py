@@ -8,13 +8,13 @@ from deepergcn.ops.kernels.cpu.machine.record import write_call
 
 
 @body
-def _shares(chunk, chunks, g, factor, total, slope, shares, totals):
-    """shares = g / total and that times factor, or with room for one row the second alone.
+def _shares(chunk, chunks, g, factor, total, slope, share, product, totals):
+    """share = g / total, where it has rows, and product = g factor / total.
 
     Args:
         g, factor, total: [targets, channels].
         slope: [targets, channels], dout in beta or p; no rows where nobody asks for it.
-        shares: [targets, 1 or 2, channels].
+        share, product: [targets, channels]; share has no rows where nobody asks for it.
         totals: [chunks, channels], float64, becomes the sum of g slope.
     """
     if chunk < 0:
@@ -25,14 +25,14 @@ def _shares(chunk, chunks, g, factor, total, slope, shares, totals):
     for j in range(channels):
         acc[j] = 0
     for v in range(g.shape[0] * chunk // chunks, g.shape[0] * (chunk + 1) // chunks):
-        if shares.shape[1] == 2:
+        if share.shape[0]:
             for j in range(channels):
-                share = g[v, j] / total[v, j]
-                shares[v, 0, j] = share
-                shares[v, 1, j] = share * factor[v, j]
+                part = g[v, j] / total[v, j]
+                share[v, j] = part
+                product[v, j] = part * factor[v, j]
         else:
             for j in range(channels):
-                shares[v, 0, j] = g[v, j] * factor[v, j] / total[v, j]
+                product[v, j] = g[v, j] * factor[v, j] / total[v, j]
         if slope.shape[0]:
             for j in range(channels):
                 acc[j] += np.float64(g[v, j]) * slope[v, j]

@@ -13,13 +13,13 @@ dout/dbeta is the variance of the messages of a vertex under its weights. It is 
 by a second pass over the neighbours around the result of the first: a difference of sums over the nodes would cancel.
 The second pass finds the rows of the first in the cache, unless the vertex is a hub.
 
-The exponent is taken in float64, so that e has full float32 accuracy however far m_u lies from c. What is read of a
-neighbour lies in pairs of rows, [nodes, 2, channels]: an index such as ``channels + j`` stops a loop from vectorising.
+The exponent is taken in float64, so that e has full float32 accuracy however far m_u lies from c. What forward reads of
+a neighbour lies in pairs of rows, [nodes, 2, channels]: an index such as ``channels + j`` stops a loop from vectorising.
 """
 
 import numpy as np
 
-from deepergcn.ops.kernels.cpu.machine.intrinsics import choose, prefetch_pair, working_row
+from deepergcn.ops.kernels.cpu.machine.intrinsics import choose, prefetch_pair, prefetch_row, working_row
 from deepergcn.ops.kernels.cpu.machine.jit import body, kernel
 from deepergcn.ops.kernels.cpu.machine.maths import exp_of_double
 from deepergcn.ops.kernels.cpu.machine.record import write_call
@@ -135,8 +135,8 @@ forward = kernel(_forward)
 
 
 @body
-def _backward(chunk, chunks, rowptr, target, x, floor, eps, beta, slope, shift, origin, shares, dx):
-    """dx for every source; shares = g / S and g offset / S.
+def _backward(chunk, chunks, rowptr, target, x, floor, eps, beta, slope, shift, origin, share, product, dx):
+    """dx for every source; share = g / S and product = g offset / S.
 
     ``slope`` is beta, 0 for the semi-gradient.
     """
@@ -156,10 +156,11 @@ def _backward(chunk, chunks, rowptr, target, x, floor, eps, beta, slope, shift, 
         for k in range(rowptr[u], rowptr[u + 1]):
             v = target[k]
             if k + ahead < edges:
-                prefetch_pair(shares, target[k + ahead])
+                prefetch_row(share, target[k + ahead])
+                prefetch_row(product, target[k + ahead])
             for j in range(channels):
-                G[j] += shares[v, 0, j]
-                H[j] += shares[v, 1, j]
+                G[j] += share[v, j]
+                H[j] += product[v, j]
         for j in range(channels):
             m = message(x[u, j], floor, eps)
             e = exp_of_double(beta[j] * (m - shift[j]), m)
