@@ -102,6 +102,22 @@ def test_hooks_on_every_module_are_called_and_another_activation_is_used(name: s
     assert not torch.equal(block(features(), EDGES), before)
 
 
+def test_recomputing_in_a_compiled_program() -> None:
+    results = []
+    for compiled in (False, True):
+        block, x = make(ResPlusBlock, checkpoint=True), features()
+        run: Any = torch.compile(block, backend="aot_eager", fullgraph=True) if compiled else block
+        run(x, EDGES).square().sum().backward()
+        results.append((x.grad, [p.grad for p in block.parameters()], list(block.buffers())))
+    assert_close(results[0], results[1])
+
+
+def test_recomputing_under_torch_func() -> None:
+    block, x = make(ResPlusBlock, checkpoint=True).eval(), features()
+    found = torch.func.grad(lambda h: block(h, EDGES).square().sum())(x.detach())
+    assert_close(found, torch.autograd.grad(block(x, EDGES).square().sum(), x)[0])
+
+
 def test_recomputing_keeps_only_the_input() -> None:
     kept = {}
     for is_recomputed in (False, True):

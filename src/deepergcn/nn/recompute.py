@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
-from torch.utils.checkpoint import checkpoint, noop_context_fn
+from torch.utils.checkpoint import checkpoint
+
+from deepergcn.ops.path import is_traced
 
 R = TypeVar("R")
 
@@ -24,9 +26,13 @@ def recompute(modules: Sequence[nn.Module], function: Callable[..., R], *args: A
     def contexts() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
         return nullcontext(), _again(modules, Conditions(modules))
 
-    # torch.compile takes no contexts of Python.
-    context_fn = noop_context_fn if torch.compiler.is_compiling() else contexts
-    out: R = checkpoint(function, *args, use_reentrant=False, context_fn=context_fn, **kwargs)
+    out: R
+    if is_traced():  # transforms of torch.func take no checkpoints, and what is exported has no backward
+        return function(*args, **kwargs)
+    if torch.compiler.is_compiling():  # torch.compile takes no contexts of Python
+        out = checkpoint(function, *args, use_reentrant=False, **kwargs)
+    else:
+        out = checkpoint(function, *args, use_reentrant=False, context_fn=contexts, **kwargs)
     return out
 
 

@@ -108,7 +108,7 @@ def reversible(
     """
     run = _Pass(tuple(layers), graph, edge, virtual)
     x = x.to(torch.promote_types(x.dtype, torch.float32))  # half precision could not be undone
-    if not is_eager(x) or is_traced() or any(map(has_hooks, layers)):
+    if not is_eager(x) or is_traced() or x.device.type == "meta" or any(map(has_hooks, layers)):
         return run.plain(x)
     if torch.is_grad_enabled() and not (rebuild and run.has_lasting_weights()):
         return run.plain(x)

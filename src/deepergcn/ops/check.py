@@ -106,7 +106,9 @@ def check_parameter(name: str, value: Parameter, channels: int, device: torch.de
 
 def _is_readable(value: Tensor) -> bool:
     """Whether the numbers of ``value`` can be looked at without waiting for a device and outside of any tracing."""
-    return value.device.type == "cpu" and not torch.compiler.is_compiling() and not is_traced()
+    if value.device.type != "cpu" or torch.compiler.is_compiling() or is_traced():
+        return False
+    return type(value) in (Tensor, torch.nn.Parameter)  # others, such as fake tensors, may have no numbers
 
 
 def _is_finite(value: Tensor) -> bool:
