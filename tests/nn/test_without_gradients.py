@@ -155,3 +155,19 @@ def test_embedding_tables() -> None:
     with torch.no_grad(), forward_only():
         alone = tables(categories)
     torch.testing.assert_close(alone, tables(categories).detach(), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_torchs_defaults_are_not_relied_upon(device: str, taken: list[bool]) -> None:
+    network, given = _network(), _inputs()
+    taken.clear()
+    with torch.no_grad(), forward_only():
+        expected = network(*given)
+        torch.set_default_dtype(torch.float64)
+        try:
+            with torch.device(device):
+                found = network(*given)
+        finally:
+            torch.set_default_dtype(torch.float32)
+    assert torch.equal(found, expected)
+    assert all(taken)

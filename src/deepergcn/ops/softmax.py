@@ -131,7 +131,7 @@ def _forward_alone(
     """[out], where nothing is kept for backward; a table of edge terms, as of molecules, has a kernel of its own."""
     if len(edge) != 2 or x.dtype != torch.float32:
         return _forward(x, beta, graph, edge, eps, FIXED)
-    none, nodes = x.new_zeros(1, x.shape[1]), torch.zeros(x.shape[0], dtype=torch.int64)
+    none, nodes = x.new_zeros(1, x.shape[1]), x.new_zeros(x.shape[0], dtype=torch.int64)
     return [run_alone(x, beta, graph, edge, eps, none, nodes, own=False)]
 
 
@@ -148,7 +148,7 @@ def run_alone(
 ) -> Tensor:
     """The kernel without a backward, of float32 features x_u + told_g and a table; with ``own`` plus h_v itself."""
     values, inverse_temperature = array(x), array(beta)
-    out = torch.empty(graph[0].shape[0] - 1, x.shape[1])
+    out = x.new_empty(graph[0].shape[0] - 1, x.shape[1])
     alone.forward(
         1 if torch.get_num_threads() == 1 else chunk_count(graph, x.shape[1]),  # no result depends on the chunks
         *(array(t) for t in graph[:3]),

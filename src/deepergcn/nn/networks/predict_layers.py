@@ -161,11 +161,11 @@ def _is_watched(module: nn.Module) -> bool:
 def _graphs(h: Tensor, v: Tensor | None, batch: Tensor | None) -> Graphs | None:
     """The graphs of the vertices, of which each is one where there are no virtual nodes; None where out of order."""
     if v is None or batch is None:
-        every = torch.arange(h.shape[0] + 1)
+        every = torch.arange(h.shape[0] + 1, device="cpu")
         return Graphs(every[:-1], every)
     if not bool((batch[1:] >= batch[:-1]).all()) or int(batch[0]) < 0 or int(batch[-1]) >= v.shape[0]:
         return None
-    return Graphs(batch.contiguous(), torch.searchsorted(batch, torch.arange(v.shape[0] + 1)))
+    return Graphs(batch.contiguous(), torch.searchsorted(batch, torch.arange(v.shape[0] + 1, device="cpu")))
 
 
 def _moments(norm: nn.Module | None, owed: Row) -> tuple[Row, Row, Row]:
@@ -188,9 +188,9 @@ def _update(
     """h_v + m_v of every vertex, with the row of its virtual node in every h."""
     check_inputs(x, graph, term, conv.eps)
     check_parameter("beta", conv.aggregation.beta, x.shape[1], x.device)
-    beta = torch.as_tensor(conv.aggregation.beta, dtype=torch.float32).expand(x.shape[1])
+    beta = torch.as_tensor(conv.aggregation.beta, dtype=torch.float32, device="cpu").expand(x.shape[1])
     if told is None or batch is None:
-        told, batch = x.new_zeros(1, x.shape[1]), torch.zeros(x.shape[0], dtype=torch.int64)
+        told, batch = x.new_zeros(1, x.shape[1]), x.new_zeros(x.shape[0], dtype=torch.int64)
     index = [graph.rowptr, graph.source, graph.edge, graph.rowptr_t]
     return run_alone(x, beta, index, list(term), conv.eps, told, batch, own=True)
 
@@ -203,7 +203,7 @@ def _through(modules: Iterable[nn.Module], u: Tensor) -> Tensor:
 
 def _updated(update: Any, v: Tensor) -> Tensor:
     """The virtual nodes after an update, [graphs, channels]."""
-    alone = torch.arange(v.shape[0] + 1)
+    alone = torch.arange(v.shape[0] + 1, device="cpu")
     norm: nn.Module | None = None
     for module in update:
         if isinstance(module, nn.Linear):
