@@ -13,7 +13,8 @@ from torch_geometric.data import HeteroData
 import deepergcn
 from deepergcn.api.stored import store_molecules
 from deepergcn.api.trained import Trained
-from deepergcn.cli.own_data_options import OwnDataOptions, read_own_data
+from deepergcn.cli.own_data_options import OwnDataOptions
+from deepergcn.cli.read_own_data import read_own_data
 from deepergcn.errors import InputError
 from tests.api.samples import ACTIVE, ROWS, SMALL, SMILES, frames, many_graphs, molecules, network, pyg
 from tests.cli.program import Program

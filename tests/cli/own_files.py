@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from deepergcn.cli.own_data_options import OwnDataOptions, read_own_data
+from deepergcn.cli.own_data_options import OwnDataOptions
+from deepergcn.cli.read_own_data import read_own_data
 
 ROWS = 60
 

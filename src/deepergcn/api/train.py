@@ -13,8 +13,9 @@ from typing import Any
 from deepergcn.api.errors import in_python
 from deepergcn.api.stored import Stored, store_graph, store_graphs, store_molecules
 from deepergcn.api.trained import Trained
-from deepergcn.cli.own_data_options import OwnDataOptions, read_own_data
+from deepergcn.cli.own_data_options import OwnDataOptions
 from deepergcn.cli.progress import run_display
+from deepergcn.cli.read_own_data import read_own_data
 from deepergcn.cli.terminal import say
 from deepergcn.data.memory.graph import Names
 from deepergcn.data.molecules.fragments import Fragments

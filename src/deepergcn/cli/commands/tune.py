@@ -8,7 +8,8 @@ import typer
 
 from deepergcn.cli.option_group import with_options
 from deepergcn.cli.options import DataOption, RecipeArgument, SettingsOption
-from deepergcn.cli.own_data_options import OwnDataOptions, read_own_data
+from deepergcn.cli.own_data_options import OwnDataOptions
+from deepergcn.cli.read_own_data import read_own_data
 from deepergcn.cli.terminal import say
 from deepergcn.errors import InputError
 
