@@ -267,8 +267,10 @@ def _apply(mlp: nn.Sequential, x: Tensor) -> Tensor:
         out: Tensor = mlp(x)
         return out
     for module in mlp:
-        is_usual = type(module) is nn.Linear and not has_hooks(module) and not _LINEAR.why_not(module)
-        x = large.linear(x, module.weight, module.bias) if is_usual else module(x)
+        if type(module) is nn.Linear and not has_hooks(module) and not _LINEAR.why_not(module):
+            x = large.linear(x, module.weight, module.bias)
+        else:
+            x = module(x)
     return x
 
 

@@ -13,8 +13,9 @@ dout/dbeta is the variance of the messages of a vertex under its weights. It is 
 by a second pass over the neighbours around the result of the first: a difference of sums over the nodes would cancel.
 The second pass finds the rows of the first in the cache, unless the vertex is a hub.
 
-The exponent is taken in float64, so that e has full float32 accuracy however far m_u lies from c. What forward reads of
-a neighbour lies in pairs of rows, [nodes, 2, channels]: an index such as ``channels + j`` stops a loop from vectorising.
+The exponent is taken in float64, so that e has full float32 accuracy however far m_u lies from c. What forward reads
+of a neighbour lies in pairs of rows, [nodes, 2, channels]: an index such as ``channels + j`` stops a loop from
+vectorising.
 """
 
 import numpy as np
