@@ -1,6 +1,6 @@
 """The options of ``deepergcn train`` for a user's own data.
 
-A new option is a field of :class:`OwnDataOptions`, a name in a group of ``read_own_data``, and an argument of the reader.
+A new option is a field of :class:`OwnDataOptions`, a name in a group of ``read_own_data`` and an argument of a reader.
 """
 
 from dataclasses import dataclass
