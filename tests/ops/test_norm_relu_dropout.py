@@ -146,3 +146,19 @@ def test_next_to_no_rows(rows: int) -> None:
     assert out.shape == (rows, 4)
     out.sum().backward()
     assert torch.equal(norm.running_mean, before)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["none", "batch"])
+@pytest.mark.parametrize("value", [torch.inf, -torch.inf, torch.nan])
+def test_a_value_that_is_not_finite_has_the_gradient_of_relu(value: float, name: str) -> None:
+    x, (norm, same) = torch.randn(ROWS, 37), pair(name, torch.float32)
+    x[2, 1] = value
+    grads = []
+    for make in (
+        lambda h: norm_relu_dropout(norm and norm.eval(), h, 0.5, False),
+        same.eval() if same else nn.Identity(),
+    ):
+        leaf = x.clone().requires_grad_()
+        F.relu(make(leaf)).sum().backward()
+        grads.append(leaf.grad)
+    torch.testing.assert_close(grads[0], grads[1])
