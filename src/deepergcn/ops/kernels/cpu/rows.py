@@ -33,7 +33,7 @@ FLUSH = 64  # edges or vertices whose float32 sums are added into float64 at onc
 _TABLE, _AFFINE = 2, 3
 
 
-@njit(inline="always")
+@njit(**OPTIONS)
 def chunk_begin(rowptr, chunk, chunks):
     """First vertex of a chunk: the chunks hold equal numbers of vertices plus edges."""
     vertices = rowptr.shape[0] - 1
@@ -50,7 +50,7 @@ def chunk_begin(rowptr, chunk, chunks):
     return low
 
 
-@njit(inline="always")
+@njit(**OPTIONS)
 def lookahead(x, edges):
     """How many edges ahead to ask for a row of ``x`` or an edge's features: never for a graph that is small."""
     return _AHEAD if x.size + 8 * edges > _NEAR else edges
@@ -208,7 +208,7 @@ def _add_edge_gradients(dh, count, edge, place, k, table_sums, sums):
     return none
 
 
-@njit(inline="always")
+@njit(**OPTIONS)
 def flush(sums, totals):
     """Move float32 sums of a few edges or vertices into the float64 totals of the chunk."""
     for k in range(sums.shape[0]):
