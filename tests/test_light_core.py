@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import tomllib
-from collections.abc import Collection
 from pathlib import Path
 
 from deepergcn.extras import TRAIN
@@ -41,32 +40,15 @@ for name in ("load", "train"):
     except ImportError as error:
         print(error)
 from deepergcn.__main__ import main
-main()
+try:
+    main()
+except SystemExit as left:
+    print(left.code)
 """
 
-
-def run(code: str, *arguments: str, hidden: Collection[str] = tuple(TRAIN)) -> "subprocess.CompletedProcess[str]":
-    """The code in a process that does not find these modules."""
-    script = f"HIDDEN = {set(hidden)!r}\n{WITHOUT}{code}"
-    return subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", script, *arguments], capture_output=True, text=True, check=False
-    )
-
-
-def test_modules_operators_and_conversions_need_the_library_alone_and_the_rest_names_the_extra() -> None:
-    """One process for all of it: most of its time is the import of torch and PyTorch Geometric."""
-    answer = run(USES_THE_LIBRARY + NAMES_THE_EXTRA, "train")
-    assert answer.returncode == 2, answer.stderr
-    lines = answer.stdout.splitlines()
-    assert [line.partition(" needs ")[0] for line in lines] == ["deepergcn.load", "deepergcn.train"], answer.stderr
-    assert all(line.endswith("; install the extra: pip install 'deepergcn[train]'") for line in lines)
-    assert answer.stderr.count("\n") == 1
-    assert answer.stderr.startswith("error: the program deepergcn needs joblib, ")
-    assert "pip install 'deepergcn[train]'" in answer.stderr
-
-
 IN_MEMORY = """
-import deepergcn
+HIDDEN.clear()
+HIDDEN.update(("pandas", "sklearn"))
 from deepergcn.data.memory.graph import graph_tables, is_graph
 from deepergcn.data.memory.molecules import molecule_table
 deepergcn.train
@@ -79,10 +61,25 @@ except ImportError as error:
 """
 
 
-def test_data_in_memory_needs_neither_pandas_nor_scikit_learn() -> None:
-    answer = run(IN_MEMORY, hidden=("pandas", "sklearn"))
-    needs = "deepergcn.NodeClassifier needs scikit-learn; install the extra: pip install 'deepergcn[sklearn]'\n"
-    assert answer.stdout == needs, answer.stderr
+def test_modules_operators_and_conversions_need_the_library_alone_and_the_rest_names_the_extra() -> None:
+    """One process for all of it: most of its time is the import of torch and PyTorch Geometric.
+
+    Data in memory comes last: it needs what was hidden before, but neither pandas nor scikit-learn.
+    """
+    script = f"HIDDEN = {set(TRAIN)!r}\n{WITHOUT}{USES_THE_LIBRARY}{NAMES_THE_EXTRA}{IN_MEMORY}"
+    answer = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script, "train"], capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 0, answer.stderr
+    *lines, code, in_memory = answer.stdout.splitlines()
+    assert [line.partition(" needs ")[0] for line in lines] == ["deepergcn.load", "deepergcn.train"], answer.stderr
+    assert all(line.endswith("; install the extra: pip install 'deepergcn[train]'") for line in lines)
+    assert code == "2"
+    assert answer.stderr.count("\n") == 1
+    assert answer.stderr.startswith("error: the program deepergcn needs joblib, ")
+    assert "pip install 'deepergcn[train]'" in answer.stderr
+    needs = "deepergcn.NodeClassifier needs scikit-learn; install the extra: pip install 'deepergcn[sklearn]'"
+    assert in_memory == needs
 
 
 def test_the_extra_is_what_the_program_asks_for() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+import torch._inductor.config
 import torch_geometric.nn as pyg
 from torch import Tensor, nn
 
@@ -38,7 +39,8 @@ def ours() -> nn.Module:
 
 
 @pytest.mark.parametrize("make", [ours, accelerated])
-def test_compiled_by_inductor(make: Callable[[], nn.Module]) -> None:
+def test_compiled_by_inductor(make: Callable[[], nn.Module], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch._inductor.config, "compile_threads", 1)  # else processes start that import torch again
     torch._dynamo.reset()
     torch.manual_seed(0)
     model = make()
