@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import typer
 from latex2mathml.converter import convert
@@ -19,6 +19,8 @@ _LONG = re.compile(r"<code>([^<\n]{38,})</code>")
 _SEVERAL = re.compile(r"<code>(\w+(?:, \w+)+)</code>(?=\s*</td>)")
 _OTHERS = re.compile(r"</code>\s*</td>\s*<td>\s*</td>.*?</tr>", re.DOTALL)
 _STYLE = re.compile(r"<style>.*?</style>\n", re.DOTALL)
+_CELL = re.compile(r"<td>[^<]*</td>")
+_UNIT = re.compile(r"(?<=\d) (?=(?:s|ms|GB|MB|seeds?)\b|±)|(?<=±) ")
 _CODE = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
 
 
@@ -93,35 +95,41 @@ def on_page_content(html: str, **_: Any) -> str:
     """Docstrings name classes and functions by Sphinx's roles, which a reader need not see.
 
     A parameter without a type is one of several in a line, or of another class: its default is in the signature. Code
-    that is wider than the screen of a telephone may be broken there.
+    that is wider than the screen of a telephone may be broken there, and a number stays with its unit.
     """
     html = _OTHERS.sub(lambda found: found[0].replace("<em>required</em>", ""), html)
     html = _SEVERAL.sub(lambda found: ", ".join(f"<code>{name}</code>" for name in found[1].split(", ")), html)
     html = _LONG.sub(r'<code class="long">\1</code>', html)
+    html = _CELL.sub(lambda found: _UNIT.sub("\N{NO-BREAK SPACE}", found[0]), html)
     return _ROLE.sub("", html).replace("Example::</p>", "Example:</p>")
 
 
 def commands() -> str:
     """Every command with its arguments and options, from the help texts of the program."""
     program = typer.main.get_command(app)
-    lines = ["# Commands", "", "`deepergcn COMMAND --help` says the same in the terminal.", ""]
+    lines = ["# Commands", "", "`deepergcn COMMAND --help` prints the same in the terminal.", ""]
     for name, command in program.commands.items():  # type: ignore[attr-defined]
         inner = {f"{name} {sub}": one for sub, one in getattr(command, "commands", {}).items()}
         for title, one in {name: command, **inner}.items():
             lines += [f"## deepergcn {title}", "", (one.help or "").strip(), ""]
-            lines += ["| option | meaning |", "|---|---|"]
+            panels: dict[str | None, list[Any]] = {}
             for parameter in one.params:
-                if parameter.name == "help":
-                    continue
-                flags = [*parameter.opts, *parameter.secondary_opts]
-                shown = "`, `".join(flags) or str(parameter.name)
-                if parameter.param_type_name == "argument":
-                    shown = (parameter.metavar or str(parameter.name)).upper()
-                elif parameter.metavar:
-                    shown += f"` `{parameter.metavar}"
-                lines.append(f"| `{shown}` | {_cell(getattr(parameter, 'help', '') or '')} |")
-            lines.append("")
+                if parameter.name != "help":
+                    panels.setdefault(getattr(parameter, "rich_help_panel", None), []).append(parameter)
+            for panel, parameters in panels.items():
+                lines += [] if panel is None else [f"**{panel}**", ""]
+                lines += ["| option | meaning |", "|---|---|", *map(_option, parameters), ""]
     return "\n".join(lines)
+
+
+def _option(parameter: Any) -> str:
+    """The row of an argument or option."""
+    shown = "`, `".join([*parameter.opts, *parameter.secondary_opts]) or str(parameter.name)
+    if parameter.param_type_name == "argument":
+        shown = (parameter.metavar or str(parameter.name)).upper()
+    elif parameter.metavar:
+        shown += f"` `{parameter.metavar}"
+    return f"| `{shown}` | {_cell(getattr(parameter, 'help', '') or '')} |"
 
 
 def recipe_keys() -> str:
@@ -129,22 +137,24 @@ def recipe_keys() -> str:
     lines = [
         "# Recipe keys",
         "",
-        "A recipe is a YAML file; `deepergcn train FILE` trains it, `--set section.key=value` changes one key, and",
-        "`base: NAME` at its top takes everything else from another recipe. Where the default of a key of `model` is",
-        "`None`, the network has its own.",
+        "A recipe is a YAML file with a `name`, a `summary` and the sections below. `deepergcn train FILE` trains it,",
+        "`--set section.key=value` changes one key, and `base: NAME` at the top takes everything else from another",
+        "recipe. If the default of a key of `model` is `None`, the network has its own default.",
         "",
     ]
     for section, field in Recipe.model_fields.items():
         kind = field.annotation
         if section == "model":
             kind = ModelSection
+        kind = next((one for one in get_args(kind) if hasattr(one, "model_fields")), kind)  # of one that may be None
         inner = getattr(kind, "model_fields", None)
-        if inner is None or section == "published":
+        if inner is None:
             continue
         told = _attributes(kind)
         if section == "model":
             told = {**_option_docs(), **_attributes(ModelSection.__mro__[1]), **told}
-        lines += [f"## {section}", "", "| key | meaning | type | default |", "|---|---|---|---|"]
+        summary = "" if section == "model" else (kind.__doc__ or "").strip().splitlines()[0].replace("``", "`")
+        lines += [f"## {section}", "", summary, "", "| key | meaning | type | default |", "|---|---|---|---|"]
         hints = get_type_hints(kind)
         for name, key in inner.items():
             default = "required" if key.is_required() else f"`{key.get_default(call_default_factory=True)}`"

@@ -120,8 +120,8 @@ PRINTED = {
         "caution   column 'Relation' is not = in 40 rows: numbers there are limits",
     ),
     "units beside the numbers": mine(
-        molecules(number, header="smiles,y,Standard Units", **{"standard units": lambda i: ["nM", "uM"][i % 2]}),
-        "caution   column 'Standard Units' holds nM 30, uM 30: numbers are learned as they are",
+        molecules(number, header="smiles,y,standard_units", standard_units=lambda i: ["nM", "uM"][i % 2]),
+        "caution   column 'standard_units' holds nM 30, uM 30: numbers are learned as they are",
     ),
     "many orders of magnitude": mine(
         molecules(lambda i: 10 ** (i % 9) * 1.5), "caution   y spans 8 orders of magnitude"

@@ -44,7 +44,7 @@ def test_confusion_counts_the_items_that_have_a_class() -> None:
 def test_the_worst_error_comes_first_with_a_picture_of_the_molecule() -> None:
     worst = worst_errors(classes())
     assert [item.name for item in worst] == ["c1ccccc1", "CCN", "CCO"]
-    assert worst[0].text == "is mid, predicted low (0.70)"
+    assert worst[0].text == "label mid, predicted low (0.70)"
     assert all(item.picture.startswith("<svg") for item in worst)
     numbers = worst_errors(binary("regression"))
     assert len(numbers) == 12
@@ -58,7 +58,7 @@ def test_the_two_classes_of_a_binary_task_have_their_names() -> None:
     assert both.names == ("inactive", "active")
     place = int(np.nanargmax(np.abs(found.truth - found.values)))
     name, value = found.classes[int(found.truth[place, 0])], found.values[place, 0]
-    assert worst_errors(found)[0].text == f"is {name}, p(active) {value:.2f}"
+    assert worst_errors(found)[0].text == f"label {name}, p(active) {value:.2f}"
 
 
 def test_the_area_under_the_curve_is_the_score() -> None:

@@ -68,7 +68,7 @@ def test_the_page_of_a_run_shows_confusion_and_the_molecules_of_the_worst_errors
     assert "<th>predicted high</th>" in text
     assert text.count("<figure><svg ") == 3
     assert "&lt;svg" not in text
-    assert "c1ccccc1<br>is mid, predicted low (0.70)" in text
+    assert "c1ccccc1<br>label mid, predicted low (0.70)" in text
 
 
 def test_a_report_writes_the_page_the_figures_the_tables_and_the_results(tmp_path: Path) -> None:
@@ -82,6 +82,14 @@ def test_a_report_writes_the_page_the_figures_the_tables_and_the_results(tmp_pat
     text = written[0].read_text()
     assert '<a href="#small">' in text
     assert '<a href="#run">' in text
+
+
+def test_a_folder_of_seeds_is_the_page_of_its_runs(tmp_path: Path) -> None:
+    for seed in (0, 1):
+        ended_run(tmp_path / f"seed-{seed}", seed=seed, test=0.8)
+    (page,) = write_report([tmp_path], predictions=False)
+    assert page == tmp_path / "report.html"
+    assert all(f'<a href="#seed-{seed}">' in page.read_text() for seed in (0, 1))
 
 
 def test_a_folder_that_is_neither_is_refused(tmp_path: Path) -> None:

@@ -97,7 +97,10 @@ def test_the_report_names_them_and_wrong_ones_are_refused(tmp_path: Path) -> Non
         *(f"{'C' * (i % 9 + 1)}O,{i % 2},{i * 1.5},train" for i in range(40)),
     )
     found = own_molecules(file, targets="y", descriptors=("maccs", "heat"), root=tmp_path)
-    assert ("beside", "maccs (167 keys), column heat of each molecule; --descriptors chooses others") in found.lines()
+    assert (
+        "features",
+        "the graph, and the descriptors maccs (167 keys), column heat; --descriptors chooses",
+    ) in found.lines()
     assert 'data.descriptors=["maccs", "heat"]' in found.settings
     assert found.loaded.dataset.descriptors is not None
     for names, message in ((("y",), "is a target or the split"), (("hot",), "--descriptors is 'hot'; expected morgan")):

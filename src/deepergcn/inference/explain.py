@@ -168,7 +168,7 @@ def write_page(path: Path, explanations: Sequence[Explanation], title: str) -> N
         )
         for one in explanations
     ]
-    write_text(path, render([ExplanationsPage("explanations", f"What predictions rest on, {title}", items)]))
+    write_text(path, render([ExplanationsPage("explanations", f"Explanations, {title}", items)]))
 
 
 @dataclass(frozen=True)

@@ -265,7 +265,7 @@ class LinksSection(Section):
 
 
 class TrainingSection(Section):
-    """The loop.
+    """The training loop.
 
     Attributes:
         epochs: the number of passes over the train part.
@@ -348,7 +348,13 @@ class BlendSection(Section):
 
 
 class Published(Section):
-    """What the paper reports: mean and standard deviation, where known, of the test score, and trainable parameters."""
+    """What the paper reports.
+
+    Attributes:
+        score: the mean test score.
+        deviation: its standard deviation, where known.
+        parameters: the number of trainable parameters.
+    """
 
     score: float
     deviation: float | None = None

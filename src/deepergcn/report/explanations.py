@@ -9,8 +9,9 @@ from deepergcn.report.molecules import draw_molecule
 
 _LARGEST = 12
 _METHOD = (
-    "Integrated gradients of node embeddings and messages: contributions add up to the output minus the baseline, the "
-    "output without features and messages. Orange raises the output, blue lowers it."
+    "Contributions are integrated gradients of node embeddings and messages. They add up to the output minus the "
+    "baseline, which is the output without features and messages. The output of a class is its log-odds. Orange raises "
+    "the output, blue lowers it. Atoms are numbered from 0, in the order of the SMILES."
 )
 
 
@@ -54,7 +55,7 @@ class ExplainedItem:
         found = [
             ("output", f"{self.value:.4f}"),
             ("baseline", f"{self.baseline:.4f}"),
-            ("not accounted for", f"{self.residual:+.4f}"),
+            ("error of the integration", f"{self.residual:+.4f}"),
         ]
         if self.nearest:
             near = ", ".join(f"{name} ({distance:.2f})" for name, distance in self.nearest)

@@ -99,7 +99,7 @@ def worst_errors(found: Outcomes) -> list[WorstError]:
         truth = found.truth.astype(int)
         error = np.where(truth >= 0, 1 - found.values[np.arange(len(truth)), truth], -1.0)
         texts = [
-            f"is {found.names[t]}, predicted {found.names[int(v.argmax())]} ({v.max():.2f})" if t >= 0 else ""
+            f"label {found.names[t]}, predicted {found.names[int(v.argmax())]} ({v.max():.2f})" if t >= 0 else ""
             for t, v in zip(truth, found.values, strict=True)
         ]
     else:
@@ -109,11 +109,11 @@ def worst_errors(found: Outcomes) -> list[WorstError]:
         pairs = zip(found.truth[:, 0], found.values[:, 0], strict=True)
         if found.task.kind == "binary":
             texts = [
-                f"is {found.classes[int(true)]}, p({found.classes[1]}) {value:.2f}" if np.isfinite(true) else ""
+                f"label {found.classes[int(true)]}, p({found.classes[1]}) {value:.2f}" if np.isfinite(true) else ""
                 for true, value in pairs
             ]
         elif len(found.names) == 1:
-            texts = [f"is {true:.4g}, predicted {value:.4g}" for true, value in pairs]
+            texts = [f"label {true:.4g}, predicted {value:.4g}" for true, value in pairs]
         else:
             texts = [
                 f"mean error {value:.3f} over {count} outputs" for value, count in zip(error, known.sum(1), strict=True)

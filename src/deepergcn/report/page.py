@@ -223,7 +223,7 @@ def _facts(run: Run) -> Facts:
         scores = {"train": summary.train_score, "valid": summary.valid_score, "test": summary.test_score}
         facts += [(f"{part} {summary.metric}", f"{score:.4f}") for part, score in scores.items() if score is not None]
         facts += [] if summary.blend is None else [("blend", summary.blend.line(summary.metric))]
-        facts += [("epochs", f"{summary.epochs}, the best by validation is {summary.best_epoch}")]
+        facts += [("epochs", f"{summary.epochs}; epoch {summary.best_epoch} has the best validation score")]
         facts += [("seconds", f"{summary.seconds:.0f}")]
     if (run.path / "metrics.csv").is_file():
         memory = [row["peak_memory_mb"] for row in run.metrics() if row["peak_memory_mb"]]

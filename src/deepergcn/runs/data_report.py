@@ -148,7 +148,9 @@ class DataReport(_Report):
         if self.molecules is not None and (found := _molecules(self.molecules, self.fragments)):
             lines.append(("molecules", found))
         if self.descriptors:
-            lines.append(("beside", f"{', '.join(self.descriptors)} of each molecule; --descriptors chooses others"))
+            lines.append(
+                ("features", f"the graph, and the descriptors {', '.join(self.descriptors)}; --descriptors chooses")
+            )
         if self.blend is not None:
             lines.append(("blend", f"a {self.blend}; its weight is chosen by validation; --blend none leaves it out"))
         lines += [("graph", note) for note in self.notes]

@@ -14,6 +14,7 @@ from deepergcn.report.results import add_results, collect
 from deepergcn.report.study import is_study
 from deepergcn.report.tables import latex, markdown, table_csv
 from deepergcn.report.tuning import TuningPage, is_tuning, tuning_page
+from deepergcn.runs.folders import member_folders
 
 _log = logging.getLogger(__name__)
 
@@ -29,7 +30,7 @@ def write_report(
     """Write a report; the files that were written.
 
     Args:
-        folders: run directories and folders of studies.
+        folders: run directories, folders of several seeds or folds, and folders of studies.
         out: the HTML file; ``report.html`` in the first folder where none is given.
         export: a folder for the figures as PNG and SVG, and the tables as CSV, Markdown and LaTeX.
         results: a folder; the scores of every study are added to its file ``STUDY.csv``.
@@ -37,19 +38,26 @@ def write_report(
     """
     if not folders:
         raise InputError("report: expected a run directory or the folder of a study")
-    pages = [_page(folder, predictions) for folder in folders]
+    runs = [run for folder in folders for run in _runs(folder)]
+    pages = [_page(run, predictions) for run in runs]
     page = out or folders[0] / "report.html"
     write_text(page, render(pages))
     written = [page]
     if export is not None:
         written += [path for found in pages for path in _export(found, export)]
     if results is not None:
-        for found, folder in zip(pages, folders, strict=True):
+        for found, folder in zip(pages, runs, strict=True):
             if isinstance(found, StudyPage):
                 path = results / f"{found.study.name}.csv"
                 add_results(path, collect(folder))
                 written.append(path)
     return written
+
+
+def _runs(folder: Path) -> list[Path]:
+    """The runs of a folder of seeds or folds, each reported by itself; any other folder as it is."""
+    alone = is_study(folder) or is_tuning(folder) or (folder / "run.json").is_file()
+    return [folder] if alone else list(member_folders(folder).values()) or [folder]
 
 
 def _page(folder: Path, predictions: bool) -> StudyPage | RunPage | TuningPage:

@@ -9,7 +9,9 @@ from deepergcn.cli.terminal import say
 
 
 def report(
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run directories and folders of studies.")],
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Run directories, and folders of seeds, folds or studies.")
+    ],
     out: Annotated[Path | None, typer.Option("--out", help="HTML file. Default: report.html in the first DIR.")] = None,
     export: Annotated[
         Path | None,

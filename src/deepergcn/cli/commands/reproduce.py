@@ -83,7 +83,7 @@ def reproduce(
     table = plan.table
     say(f"{table.name}: {table.title}; recipe {table.recipe} on {table.dataset}, {len(plan.cells)} cells")
     for sentence in table.fitted:
-        say(f"fitted: {sentence}")
+        say(f"adapted: {sentence}")
     if dry_run:
         _dry_run(plan, jobs)
         return

@@ -106,8 +106,10 @@ def check_order(frame: Any, values: Any, what: str) -> None:
 
     Values are matched by their place. One index in another order may mean that they are to be matched by it.
     """
-    index, other = getattr(frame, "index", None), getattr(values, "index", None)
-    if not (hasattr(index, "equals") and hasattr(other, "equals")) or index.equals(other) or len(index) != len(other):
+    if not (hasattr(frame, "iloc") and hasattr(values, "iloc")) or len(frame) != len(values):
+        return
+    index, other = frame.index, values.index
+    if index.equals(other):
         return
     if index.is_unique and other.is_unique and index.isin(other).all():
         raise InputError(f"{what}: has the same index as the data in another order; expected {what}.loc[data.index]")

@@ -44,7 +44,7 @@ def is_molecules(data: object) -> bool:
     return is_frame(data) or isinstance(data, Sequence | np.ndarray) or hasattr(data, "iloc")
 
 
-def molecule_table(molecules: Any, target: Any = None, smiles_column: str | None = None) -> MoleculeTable:
+def molecule_table(molecules: Any, target: Any = None, smiles_column: str | int | None = None) -> MoleculeTable:
     """The table of molecules.
 
     Args:
@@ -55,23 +55,23 @@ def molecule_table(molecules: Any, target: Any = None, smiles_column: str | None
     """
     if is_frame(molecules):
         table = frame_table(molecules, "molecules")
-        smiles_column = _column_of_molecules(molecules, table) if smiles_column is None else str(smiles_column)
+        column = _column_of_molecules(molecules, table) if smiles_column is None else str(smiles_column)
     else:
         table = _listed(molecules)
-        smiles_column = smiles_column or SMILES
+        column = SMILES if smiles_column is None else str(smiles_column)
     if target is None:
-        return MoleculeTable(table, smiles_column)
+        return MoleculeTable(table, column)
     check_order(molecules, target, "target")
     target = str(target) if isinstance(target, int) else target  # the name of a column of pandas
     named = isinstance(target, str) or (not is_values(target) and is_frame(molecules))
     if named or (not is_values(target) and all(name in table.column_names for name in target)):
-        return MoleculeTable(table, smiles_column, (target,) if isinstance(target, str) else tuple(target))
+        return MoleculeTable(table, column, (target,) if isinstance(target, str) else tuple(target))
     columns = value_columns(target, "target", len(table), "target")
     for name, cells in columns.items():
         if name in table.column_names:
             raise InputError(f"target: {name!r} is a column of the molecules already; expected its name, or another")
         table = table.append_column(name, cells)
-    return MoleculeTable(table, smiles_column, tuple(columns))
+    return MoleculeTable(table, column, tuple(columns))
 
 
 def _listed(molecules: Any) -> Any:

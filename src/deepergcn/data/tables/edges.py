@@ -79,7 +79,8 @@ def distinct_edges(ends: npt.NDArray[np.int64], edge_attr: Tensor | None) -> npt
 
 def parallel_edges(ends: npt.NDArray[np.int64]) -> int:
     """The number of edges between two nodes beyond the first."""
-    return ends.shape[1] - len(np.unique(ends[0] * (ends.max(initial=0) + 1) + ends[1]))
+    pairs = np.unique(ends[0] * (ends.max(initial=0) + 1) + ends[1])
+    return int(ends.shape[1]) - len(pairs)
 
 
 def both_directions(edge_index: Tensor, edge_attr: Tensor | None) -> tuple[Tensor, Tensor | None]:

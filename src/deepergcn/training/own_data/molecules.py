@@ -124,7 +124,9 @@ def own_molecules(
         molecules=provenance.counts,
         fragments=provenance.fragments,
         descriptors=described(descriptors) if join else (),
-        blend=f"random forest on {'these' if join else ', '.join(described(descriptors))}" if blend else None,
+        blend=f"random forest on {'these descriptors' if join else ', '.join(described(descriptors))}"
+        if blend
+        else None,
         dropped=tuple(left_out(rows.table, taken)) if named == ["all"] != columns else (),
     )
     data = DataSection(
