@@ -47,6 +47,9 @@ NodeFeaturesOption = Annotated[
 SmilesColumnOption = Annotated[
     str | None, typer.Option("--smiles-column", metavar="COLUMN", help="Column of SMILES. Default: as in training.")
 ]
+DelimiterOption = Annotated[
+    str | None, typer.Option("--delimiter", help="Delimiter of the cells of the file. Default: as in training.")
+]
 IdColumnOption = Annotated[
     str | None,
     typer.Option(
@@ -88,9 +91,7 @@ class ReadingOptions:
     node_features: NodeFeaturesOption = None
     smiles_column: SmilesColumnOption = None
     id_column: IdColumnOption = None
-    delimiter: Annotated[
-        str | None, typer.Option("--delimiter", help="Delimiter of the cells of INPUT. Default: as in training.")
-    ] = None
+    delimiter: DelimiterOption = None
     unseen: UnseenOption = "error"
     skipped: Annotated[
         Path | None, typer.Option("--skipped", help="CSV file to list the rows that cannot be read, with the reason.")

@@ -97,7 +97,12 @@ class OwnDataOptions:
     task: Annotated[Text, _option("--task", "regression, binary, multi-class or multi-label.", "NAME")] = None
     metric: Annotated[
         Texts,
-        _option("--metric", "rocauc, pr-auc, accuracy, mcc, rmse, r2 ...; the first selects the best epoch.", "NAMES"),
+        _option(
+            "--metric",
+            "rocauc, pr-auc, accuracy, balanced-accuracy, mcc, f1; rmse, mae, r2, spearman. Separate several with "
+            "commas; the first selects the best epoch.",
+            "NAMES",
+        ),
     ] = None
     positive: Annotated[Texts, _option("--positive", "The positive class, or one for each target.", "CLASS")] = None
     missing: Annotated[Texts, _option("--missing", "Value that marks a missing label, such as -1.", "VALUE")] = None
@@ -121,8 +126,8 @@ class OwnDataOptions:
         Texts,
         _option(
             "--descriptors",
-            "Numbers beside the graph of each molecule: morgan, maccs, properties, rdkit, columns of numbers, or none. "
-            "Default: morgan,properties.",
+            "Descriptors to use with the graph of each molecule: morgan, maccs, properties, rdkit, columns of numbers, "
+            "or none. Default: morgan,properties.",
             "NAMES",
         ),
     ] = None
@@ -130,7 +135,7 @@ class OwnDataOptions:
         Text,
         _option(
             "--blend",
-            "forest averages the network with a random forest on the same descriptors; none leaves it out. "
+            "forest averages the network with a random forest on the same descriptors; none turns it off. "
             "Default: forest up to 10,000 molecules.",
             "NAME",
         ),

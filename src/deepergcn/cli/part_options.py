@@ -33,10 +33,12 @@ class PartOptions:
         str | None, _option("--format", "Format of the parts where --output is a folder: csv, parquet or npz (embed).")
     ] = None
     part_rows: Annotated[
-        int | None, _option("--part-rows", "Rows of INPUT in a part; a kill loses one part. Default: 20000.", "ROWS")
+        int | None,
+        _option("--part-rows", "Rows of INPUT in a part, the most that an interruption loses. Default: 20000.", "ROWS"),
     ] = None
     shard: Annotated[
-        str | None, _option("--shard", "Make the i-th of every n parts; all shards share the --output folder.", "i/n")
+        str | None,
+        _option("--shard", "Compute the i-th of every n parts; all shards share the --output folder.", "i/n"),
     ] = None
     jobs: Annotated[int, _option("--jobs", "Processes on this machine, each with a part in memory.")] = 1
     ray: Annotated[str | None, _option("--ray", "Address of a Ray cluster to use, or auto.", "ADDRESS")] = None

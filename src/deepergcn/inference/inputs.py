@@ -112,7 +112,7 @@ def read_rows_to_predict(
         rows = _molecules(opened, recipe, info, skipped_file, progress)
         if len(opened.table.names) == 1:  # a list, which the ids repeat
             rows = dataclasses.replace(rows, table=None)
-    elif molecules and Path(data).name.lower().endswith(MOLECULE_NAMES):
+    elif molecules and (Path(data).name.lower().endswith(MOLECULE_NAMES) or Path(data).is_file()):
         check_molecule_file(Path(data))
         if smiles_column is None and not Path(data).name.lower().endswith(SDF_NAMES + SMI_NAMES):
             known = info.provenance

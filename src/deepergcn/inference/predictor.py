@@ -226,6 +226,8 @@ class Predictor:
         unseen: Unseen = "error",
         progress: ProgressHook | None = None,
         node_features: str | Path | None = None,
+        smiles_column: str | None = None,
+        delimiter: str | None = None,
     ) -> tuple[int, dict[str, MetricScore]]:
         """The scores on other data that has the labels of training, and the number of rows that they are of.
 
@@ -236,12 +238,16 @@ class Predictor:
             unseen: As for :meth:`predict`.
             progress: As for :meth:`predict`.
             node_features: As for :meth:`predict`.
+            smiles_column: As for :meth:`predict`.
+            delimiter: As for :meth:`predict`.
         """
         schema = label_schema(self.info.provenance)
         if schema is None:
             raise InputError(f"{data}: the network was trained on a named dataset; expected one of your own data")
         # A label that is to be scored is not given to the network.
-        rows = self._rows(data, edges, None, None, None, unseen, None, progress, node_features, known_labels=False)
+        rows = self._rows(
+            data, edges, smiles_column, None, delimiter, unseen, None, progress, node_features, known_labels=False
+        )
         return evaluate_rows(self, rows, schema, metrics)
 
     def is_trained_on(

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deepergcn.cli.loading import loading
-from deepergcn.cli.options import EdgesOption, NodeFeaturesOption, NodesOption, RunArgument, UnseenOption, unseen_choice
+from deepergcn.cli.options import (
+    DelimiterOption,
+    EdgesOption,
+    NodeFeaturesOption,
+    NodesOption,
+    RunArgument,
+    SmilesColumnOption,
+    UnseenOption,
+    unseen_choice,
+)
 from deepergcn.cli.terminal import say
 from deepergcn.cli.typed_tables import input_tables
 from deepergcn.errors import InputError
@@ -31,8 +40,10 @@ def evaluate(
     node_features: NodeFeaturesOption = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option("--metric", metavar="NAME", help="Metrics, instead of those of the run; may be repeated."),
+        typer.Option("--metric", metavar="NAMES", help="Metrics, separated by commas. Default: those of the run."),
     ] = None,
+    smiles_column: SmilesColumnOption = None,
+    delimiter: DelimiterOption = None,
     unseen: UnseenOption = "error",
     as_json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON.")] = False,
 ) -> None:
@@ -45,7 +56,8 @@ def evaluate(
 
     given, edge_tables, its_nodes = input_tables(data, nodes, edges)
     model = load(run)
-    metrics = Choices(metrics=metric).metric_names(model.task.kind, model.task.level)[0] if metric else ()
+    asked = [name.strip() for text in metric or () for name in text.split(",") if name.strip()]
+    metrics = Choices(metrics=asked).metric_names(model.task.kind, model.task.level)[0] if asked else ()
     plain = None if isinstance(edge_tables, dict) else edge_tables
     if data is not None and model.info.provenance is not None and not model.is_trained_on(data, plain, node_features):
         if split:
@@ -58,9 +70,14 @@ def evaluate(
                 unseen=unseen_choice(unseen),
                 progress=progress,
                 node_features=node_features,
+                smiles_column=smiles_column,
+                delimiter=delimiter,
             )
         found, names = {"all": scores}, {"all": f"{Path(data).name} ({rows} rows with a label)"}
     else:
+        if smiles_column or delimiter:
+            flag = "--smiles-column" if smiles_column else "--delimiter"
+            raise InputError(f"{flag}: the data of training is read as in training; expected --data with another file")
         found = model.evaluate_all(split or PARTS, given, edge_tables, metrics, its_nodes, node_features)
         names = {part: part for part in found}
     if as_json:
@@ -96,4 +113,4 @@ def score_lines(scores: "Mapping[str, MetricScore]") -> list[str]:
 
 
 def _shown(score: float | None) -> str:
-    return "has no labels to score" if score is None else f"{score:.4f}"
+    return "cannot be computed on these labels" if score is None else f"{score:.4f}"

@@ -32,8 +32,8 @@ def predict(
 ) -> None:
     """Predict the molecules of a file, or the nodes of tables, with a trained network.
 
-    A file of molecules is read, predicted and written part by part, whatever its length; call again after a kill, and
-    finished parts stay. The nodes of a graph are predicted at once, with the graph in memory, and written part by part.
+    A file of molecules of any length is read, predicted and written in parts. To continue after an interruption, run
+    the same command again: finished parts are kept. The nodes of a graph are predicted at once.
     """
     with loading():
         from deepergcn.inference.predictions import PREDICTION_NAMES

@@ -76,7 +76,8 @@ def table_rows(table: Columns, smiles_column: str | None, id_column: str | None)
     """The rows of a table with a column of SMILES."""
     if not len(table):
         raise InputError(f"{table.path}: the table has no rows")
-    smiles_column = smiles_column or _find_smiles(table)
+    if smiles_column is None or (smiles_column not in table.names and smiles_column.lower() == "smiles"):
+        smiles_column = _find_smiles(table)
     table.require([smiles_column], "SMILES")
     name_column = id_column or smiles_column
     table.require([name_column], "ids")
