@@ -200,7 +200,7 @@ def test_second_order_gradients_are_refused_unless_activations_are_kept() -> Non
 def test_weights_that_were_replaced_are_noticed() -> None:
     model = network(num_layers=2)
     x, edge = inputs()
-    replaced = {name: nn.Parameter(p.detach().clone()) for name, p in model.named_parameters()}
+    replaced: dict[str, Tensor] = {name: nn.Parameter(p.detach().clone()) for name, p in model.named_parameters()}
     out = torch.func.functional_call(model, replaced, (x, GRAPH, edge))
     with pytest.raises(InputError, match="replaced"):
         out.sum().backward()

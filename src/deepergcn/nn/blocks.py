@@ -41,7 +41,7 @@ class Block(nn.Module):
         check_dropout(dropout)
         self.conv = conv
         self.norm = norm
-        self.act = nn.ReLU() if relu else None
+        self.act: nn.Module | None = nn.ReLU() if relu else None
         self.dropout = dropout
         self.checkpoint = checkpoint
 
@@ -72,7 +72,7 @@ class Block(nn.Module):
 
     def activate(self, x: Tensor, dropout: float) -> Tensor:
         """dropout(ReLU(norm(x)))."""
-        if type(self.act) not in (nn.ReLU, type(None)) or not is_unchanged(self.act):
+        if self.act is not None and (type(self.act) is not nn.ReLU or not is_unchanged(self.act)):
             h: Tensor = self.act(norm_relu_dropout(self.norm, x, 0.0, self.training, relu=False))
             return F.dropout(h, dropout, self.training)
         return norm_relu_dropout(self.norm, x, dropout, self.training, relu=self.act is not None)

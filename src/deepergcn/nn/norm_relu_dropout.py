@@ -37,7 +37,11 @@ def norm_relu_dropout(norm: nn.Module | None, x: Tensor, p: float, training: boo
             return ops.norm_relu_dropout(x, "none", relu=relu, dropout=dropout)[0]
         if type(norm) is nn.LayerNorm and norm.normalized_shape == (x.shape[1],):
             return ops.norm_relu_dropout(x, "row", norm.weight, norm.bias, eps=norm.eps, relu=relu, dropout=dropout)[0]
-        if type(norm) in (nn.BatchNorm1d, BatchNorm) and norm.num_features == x.shape[1]:
+        if (
+            isinstance(norm, nn.BatchNorm1d)
+            and type(norm) in (nn.BatchNorm1d, BatchNorm)
+            and norm.num_features == x.shape[1]
+        ):
             return _batch_norm(norm, x, relu, dropout)
     if norm is not None:
         x = norm(x)

@@ -35,6 +35,26 @@ def _() -> None:
     assert_close(gradients(fast, square), gradients(theirs, square))
 
 
+@feature("gradients", "features changed in place after a convolution: `x += conv(x, edge_index)`")
+def _() -> None:
+    found = []
+    for model in pair(learn_t=True):
+        x, edge_index, edge_attr = graph()
+        h = 2 * x
+        h += model(h, edge_index, edge_attr)
+        found.append(torch.autograd.grad(h.square().sum(), list(model.parameters())))
+    assert_close(found[1], found[0])
+
+
+@feature("gradients", "features made in inference mode")
+def _() -> None:
+    with torch.inference_mode():
+        x = graph()[0]
+    theirs, fast = pair(learn_t=True)
+    expected, found = (gradients(model, lambda m: m(x, *graph()[1:]).square().sum()) for model in (theirs, fast))
+    assert_close(found, expected)
+
+
 @feature("gradients", "second derivatives: forces, gradient penalties")
 def _() -> None:
     found = []

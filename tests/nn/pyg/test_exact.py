@@ -201,19 +201,6 @@ def test_a_result_of_an_aggregation_may_be_changed_in_place() -> None:
         assert_close(grads[1], grads[0])
 
 
-def test_features_may_be_changed_in_place_after_a_convolution() -> None:
-    found = []
-    for accelerate in (False, True):
-        model = conv(learn_t=True)
-        if accelerate:
-            deepergcn.accelerate(model)
-        x = features(8).requires_grad_()
-        h = 2 * x
-        h += model(h, EDGES)
-        found.append(torch.autograd.grad(h.square().sum(), [x, *model.mlp.parameters(), model.aggr_module.t]))
-    assert_close(found[1], found[0])
-
-
 @pytest.mark.parametrize("aggr", ["softmax", "powermean", "mean", "max"])
 def test_features_of_inference_mode(aggr: str) -> None:
     with torch.inference_mode():

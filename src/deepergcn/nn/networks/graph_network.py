@@ -22,7 +22,8 @@ from deepergcn.nn.norm_relu_dropout import norm_relu_dropout
 from deepergcn.nn.norms import NormName, build_norm
 from deepergcn.nn.pooling import Pooling, check_pooling, pool
 from deepergcn.nn.reset import reset_children
-from deepergcn.nn.reversible import RevBlock, VirtualNodes, reversible
+from deepergcn.nn.rev_pass import RevBlock, VirtualNodes
+from deepergcn.nn.reversible import reversible
 from deepergcn.nn.virtual_node import VirtualNode
 from deepergcn.ops import Adjacency
 from deepergcn.ops.operators.aggregation import is_eager
