@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from deepergcn.errors import InputError
 from deepergcn.nn.pyg import adjacency_cache
 from deepergcn.nn.pyg.adjacency_cache import ENTRIES, cached_adjacency, cached_grouping
 
@@ -144,3 +145,10 @@ def test_threads_that_share_a_graph() -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(use, range(100)))
+
+
+@pytest.mark.filterwarnings("ignore:Sparse B?C?SR tensor support is in beta")
+def test_a_layout_that_is_not_known_is_refused() -> None:
+    blocks = torch.eye(4).to_sparse_bsr((2, 2))
+    with pytest.raises(InputError, match=r"COO, CSR or CSC.*got 2 dimensions of layout torch.sparse_bsr"):
+        cached_adjacency(blocks, 4, 4)

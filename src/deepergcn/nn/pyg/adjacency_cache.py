@@ -11,6 +11,8 @@ from torch import Tensor
 from deepergcn.ops import Adjacency, as_adjacency
 from deepergcn.ops.operators.device import is_supported
 
+_LAYOUTS = (torch.strided, torch.sparse_coo, torch.sparse_csr, torch.sparse_csc)
+
 ENTRIES = 4
 """The number of entries per tensor, which may have several views."""
 
@@ -59,7 +61,7 @@ def _recall(tensor: Tensor, kind: Hashable, build: Callable[[], Adjacency]) -> A
     or another process. The comparison takes a small fraction of the time of a layer. On a GPU it would have to be
     waited for in every layer; there the version counter decides, as it does for autograd.
     """
-    if torch.compiler.is_compiling() or not is_supported(tensor):
+    if torch.compiler.is_compiling() or not is_supported(tensor) or tensor.layout not in _LAYOUTS:
         return build()
     owner = tensor if tensor._base is None else tensor._base
     numbers = _numbers(tensor)
