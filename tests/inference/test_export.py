@@ -1,5 +1,6 @@
 """Exported networks give the predictions of their run, for inputs of other sizes than those they were traced with."""
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -55,13 +56,15 @@ def nodes(folder: Path) -> tuple[Predictor, dict[str, torch.Tensor], np.ndarray[
     return model, inputs, model.predict(*files).values
 
 
-@pytest.mark.filterwarnings("ignore:.*LeafSpec.*:FutureWarning")  # torch's own exporter
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("kind", [molecules, nodes])
-def test_equal_to_the_predictions_of_the_run(kind: Any, form: Any, tmp_path: Path) -> None:
+def test_equal_to_the_predictions_of_the_run_and_silent(
+    kind: Any, form: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     model, inputs, expected = kind(tmp_path)
     path = tmp_path / f"model{FORMATS[form]}"
     assert export(model, path, form) == tuple(inputs)
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
     np.testing.assert_allclose(run_exported(path, inputs), expected, rtol=1e-4, atol=1e-5)
 
 

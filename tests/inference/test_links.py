@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from deepergcn.errors import InputError
+from deepergcn.inference.explain import explain
 from deepergcn.inference.export import export
 from deepergcn.inference.outcomes import find_outcomes
 from deepergcn.inference.predictor import load
@@ -51,6 +52,11 @@ def test_every_pair_has_a_score_that_knows_no_direction(folder: Path, name: str)
         rows = list(csv.DictReader(file))
     assert [row["note"] for row in rows] == ["x", "y", "z"]
     assert float(rows[0]["score"]) == pytest.approx(scores[0], rel=1e-5)
+
+
+def test_a_network_for_links_is_not_explained(folder: Path) -> None:
+    with pytest.raises(InputError, match="a network for links cannot be explained"):
+        explain(load(folder / "featured"), folder / "pairs.csv")
 
 
 def test_a_pair_of_the_test_part_is_predicted_as_it_was_scored(folder: Path) -> None:

@@ -183,6 +183,12 @@ def test_a_directory_in_use_is_refused(tmp_path: Path) -> None:
     train("solubility", settings=settings, out=tmp_path / "run")
 
 
+def test_a_name_that_is_not_utf_8_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the name is not UTF-8"), locked(tmp_path / os.fsdecode(b"run\xff")):
+        pass
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_lock_that_is_no_file_is_refused_and_does_not_hang(tmp_path: Path) -> None:
     for kind in ("pipe", "folder", "link"):
         folder = tmp_path / kind

@@ -86,8 +86,9 @@ def explain(
     if most < 1:
         raise InputError(f"most is {most}; expected at least 1")
     network = model.network
-    if not isinstance(network, GraphNetwork):
-        raise InputError("a network for typed tables cannot be explained; expected one for molecules or plain tables")
+    if not isinstance(network, GraphNetwork) or model.task.level == "link":
+        kind = "links" if model.task.level == "link" else "typed tables"
+        raise InputError(f"a network for {kind} cannot be explained; expected one for molecules or plain tables")
     if model.blend is not None:
         _log.warning("the network alone is explained; predictions are %s", model.blend.described())
     rows = model.rows(data, edges, smiles_column=smiles_column, id_column=id_column)

@@ -14,6 +14,9 @@ forest that is blended with the network is not part of it.
 
 import io
 import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -57,7 +60,7 @@ def export(model: Predictor, path: str | Path, form: Format) -> tuple[str, ...]:
     inputs = example(model)
     sizes = tuple({1 if name.endswith("index") else 0: torch.export.Dim.DYNAMIC} for name in inputs)
     program, tensors = _Program(model, tuple(inputs)).eval(), tuple(inputs.values())
-    with torch.no_grad():
+    with torch.no_grad(), _quietly():
         traced = torch.export.export(program, tensors, dynamic_shapes={"tensors": sizes}, strict=False)
         content = io.BytesIO()
         if form == "torch-export":
@@ -88,6 +91,19 @@ def example(model: Predictor) -> dict[str, Tensor]:
     if descriptors and model.recipe.model.descriptors:
         inputs["descriptors"] = torch.rand(_GRAPHS, descriptors, generator=generator)
     return inputs
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without what the exporters of PyTorch and ONNX say of each other and of packages that are not needed."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            yield
+    finally:
+        logging.disable(before)
 
 
 class _Program(nn.Module):

@@ -9,6 +9,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from deepergcn.data.storage.files import remove_abandoned
+from deepergcn.data.storage.source_files import check_name
 from deepergcn.errors import InputError
 from deepergcn.runs.run import FILES, FOLDERS
 
@@ -29,6 +30,7 @@ def locked(folder: Path) -> Iterator[None]:
 
     Half-written files of a killed process are removed.
     """
+    check_name(folder, "folder")
     path = folder / "lock"
     lock = FileLock(path, timeout=0, fallback_to_soft=False)
     try:

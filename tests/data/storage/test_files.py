@@ -46,6 +46,12 @@ def test_an_error_names_the_file_and_not_its_part(tmp_path: Path) -> None:
         write_tensors(tmp_path / "file" / "inner", {}, {"a": "b"})
 
 
+@pytest.mark.parametrize("path", [Path(), Path("/")])
+def test_a_folder_that_has_no_name_is_refused(path: Path) -> None:
+    with pytest.raises(InputError, match="is a folder; expected a name in it"):
+        write_text(path, "")
+
+
 def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     def make(place: Path) -> Path:
         (place / "inside").mkdir()

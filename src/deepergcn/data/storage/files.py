@@ -108,4 +108,6 @@ def remove_abandoned(folder: Path, names: set[str] | None = None, age: float = D
 
 
 def _part(path: Path) -> Path:
+    if not path.name:
+        raise InputError(f"{path}: is a folder; expected a name in it")
     return path.with_name(f"{path.name}.{uuid4().hex}.part")

@@ -13,12 +13,17 @@ _PIECE = 1 << 24
 _COPIES = 3  # of a content that are in memory: pieces, whole, and as a table
 
 
-def check_file(path: Path) -> None:
-    """Check that a regular file exists, and that its name is UTF-8."""
+def check_name(path: Path, what: str = "file") -> None:
+    """Check that the name of a file or folder is UTF-8, which readers of tables and tensors need."""
     try:
         str(path).encode()
     except UnicodeEncodeError as error:
-        raise InputError(f"{str(path)!a}: the name is not UTF-8; expected a file with another name") from error
+        raise InputError(f"{str(path)!a}: the name is not UTF-8; expected a {what} with another name") from error
+
+
+def check_file(path: Path) -> None:
+    """Check that a regular file exists, and that its name is UTF-8."""
+    check_name(path)
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError, ValueError) as error:  # ValueError: a name with a NUL
