@@ -10,6 +10,13 @@ from tests.data.links.tables import links_file, nodes_file
 SMALL = ("--epochs", 1, "--set", "model.hidden_channels=4", "--set", "model.num_layers=1")
 
 
+def test_the_ends_of_links_may_have_other_names(deepergcn: Program, tmp_path: Path) -> None:
+    links = links_file(tmp_path)
+    links.write_text(links.read_text().replace("source,target", "Source,to", 1))
+    done = deepergcn("train", "--links", links, "--target-column", "to", "--out", "r", *SMALL)
+    assert done.code == 0, done.err
+
+
 def test_links_are_trained_from_tables_with_two_seeds_and_their_metric(deepergcn: Program, tmp_path: Path) -> None:
     links, nodes = links_file(tmp_path), nodes_file(tmp_path)
     done = deepergcn(
@@ -33,6 +40,7 @@ def test_links_are_trained_from_tables_with_two_seeds_and_their_metric(deepergcn
         (("--molecules", "m.csv"), "--links: cannot be combined with --molecules"),
         (("--metric", "rmse"), "metric is 'rmse'; a task on links has rocauc, ap, hits@20, hits@50, hits@100, mrr"),
         (("--metric", "hits@20"), "links.csv: metric hits@20 ranks links among 20 pairs without a link at least"),
+        (("--source-column", "a"), "there is no column 'a' for the links; the columns are"),
         (("--split", "when"), "links.csv: there is no column 'when' for the split"),
         (("--nodes", "missing.csv"), "missing.csv: there is no such file"),
     ],

@@ -25,7 +25,7 @@ InputArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="INPUT",
-        help="A file of molecules (CSV, TSV, parquet, XLSX, SDF, SMI), a table of nodes, a folder, or a dataset.",
+        help="A file of molecules (CSV, TSV, Parquet, XLSX, SDF, SMI), a table of nodes, a folder, or a dataset.",
     ),
 ]
 NodesOption = Annotated[

@@ -22,7 +22,7 @@ class OwnDataOptions:
     """The options for a user's own files; those of one kind of data are rejected for another."""
 
     molecules: Annotated[
-        Text, _option("--molecules", "Your file of molecules: CSV, TSV, parquet, XLSX, SDF or SMI.", "FILE")
+        Text, _option("--molecules", "Your file of molecules: CSV, TSV, Parquet, XLSX, SDF or SMI.", "FILE")
     ] = None
     smiles_column: Annotated[Text, _option("--smiles-column", "Column of SMILES. Default: smiles.", "COLUMN")] = None
     target: Annotated[
@@ -30,7 +30,7 @@ class OwnDataOptions:
     ] = None
     nodes: Annotated[
         Texts,
-        _option("--nodes", "Your table of nodes: CSV, TSV, parquet, XLSX; or TYPE=FILE for each node type.", "FILE"),
+        _option("--nodes", "Your table of nodes: CSV, TSV, Parquet, XLSX; or TYPE=FILE for each node type.", "FILE"),
     ] = None
     edges: Annotated[
         Texts,
@@ -55,10 +55,10 @@ class OwnDataOptions:
         ),
     ] = None
     source_column: Annotated[
-        Text, _option("--source-column", "Column of --edges with the source node. Default: source.", "COLUMN")
+        Text, _option("--source-column", "Column of --edges or --links with the source. Default: source.", "COLUMN")
     ] = None
     target_column: Annotated[
-        Text, _option("--target-column", "Column of --edges with the target node. Default: target.", "COLUMN")
+        Text, _option("--target-column", "Column of --edges or --links with the target. Default: target.", "COLUMN")
     ] = None
     directed: Annotated[bool, _option("--directed", "Edges point from source to target only.")] = False
     features: Annotated[

@@ -23,7 +23,7 @@ _FOR_BOTH = (
     "folds",
 )
 _NOT_FOR_LINKS = (
-    *(name for name in _FOR_TABLES if name != "directed"),
+    *(name for name in _FOR_TABLES if name not in ("directed", "source_column", "target_column")),
     *(name for name in _FOR_BOTH if name not in ("id_column", "split", "metric")),
 )
 _NOT_FOR_GRAPHS = (*(name for name in _FOR_TABLES if name != "label"), "delimiter", "folds")
@@ -178,7 +178,7 @@ def _links(options: OwnDataOptions, path: str) -> "OwnData":
         path,
         nodes,
         edges,
-        id_column=options.id_column or "id",
+        **_named_columns(options),
         split=options.split,
         directed=options.directed,
         metrics=_listed(options.metric),

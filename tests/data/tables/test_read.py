@@ -221,7 +221,7 @@ def test_cache_follows_both_files(tmp_path: Path) -> None:
     assert_same(read(tmp_path), first)
 
 
-def test_provenance_reads_later_tables(tmp_path: Path) -> None:
+def test_provenance_reads_later_tables(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     trained = read(tmp_path, standardize=True)
     provenance = ADAPTER.validate_json(ADAPTER.dump_json(trained.provenance))
     assert provenance == trained.provenance
@@ -237,7 +237,10 @@ def test_provenance_reads_later_tables(tmp_path: Path) -> None:
         InputError, match=r"row 1: column '(colour|bond)' is '(green|odd)', a category that training has not"
     ):
         read_tables_to_predict(*files, provenance=provenance)
+    caplog.clear()
     later = read_tables_to_predict(*files, provenance=provenance, unseen="other")
+    (warning,) = caplog.messages
+    assert "column 'age' is empty in 1 of 2 rows; the mean of the training data is used there" in warning
     assert later.x is not None
     assert later.x.tolist() == [[0, 0, 0], [1, 0, 1]]  # a colour never seen is other
     assert later.edge_attr is not None

@@ -36,6 +36,7 @@ _OPTIONS = {
     "SMILES": ("--smiles-column", "smiles_column"),
     "ids": ("--id-column", "id_column"),
     "edges": ("--source-column or --target-column", "source_column or target_column"),
+    "links": ("--source-column or --target-column", "source_column or target_column"),
 }
 """What names the column for a purpose: an option of the program, or an argument for a table in memory."""
 

@@ -1,5 +1,6 @@
 """Features from the named columns of a user's table: numbers as they are, categories as one-hot columns."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -21,6 +22,8 @@ MOST_CATEGORIES = 100
 
 Unseen = Literal["error", "other"]
 """What a category is that training has not seen."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,17 @@ def read_features(table: Columns, columns: Sequence[FeatureColumn], unseen: Unse
     check_memory(8 * width * len(table), f"{table.path}: {len(table)} rows of {width} features")
     blocks = [_block(table, column, unseen) for column in columns]
     return torch.from_numpy(np.concatenate(blocks, axis=1))
+
+
+def warn_of_gaps(table: Columns, columns: Sequence[FeatureColumn]) -> None:
+    """Log a warning for every column of numbers in which the mean of training stands for empty cells."""
+    for column in columns:
+        gaps = table.labels(column.name).null_count if column.categories is None and column.name in table.names else 0
+        if gaps:
+            _log.warning(
+                "%s: column %r is empty in %d of %d rows; the mean of the training data is used there",
+                *(table.path, column.name, gaps, len(table)),
+            )
 
 
 def _categories(table: Columns, name: str, *, limited: bool) -> tuple[str, ...]:

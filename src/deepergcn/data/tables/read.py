@@ -18,7 +18,7 @@ from deepergcn.data.storage.digest import file_digest, text_digest
 from deepergcn.data.storage.folders import data_root
 from deepergcn.data.tables.columns import Columns, read_columns
 from deepergcn.data.tables.edges import both_directions, distinct_edges, edge_ends, node_ids, parallel_edges
-from deepergcn.data.tables.features import Unseen, infer_features, read_features
+from deepergcn.data.tables.features import Unseen, infer_features, read_features, warn_of_gaps
 from deepergcn.data.tables.files import table_files, tables_digest
 from deepergcn.data.tables.labels import infer_labels, missing_labels, read_labels
 from deepergcn.data.tables.parts import Split, check_choice, named_parts, split_by_names, split_labelled
@@ -202,6 +202,8 @@ def read_tables_to_predict(
     ids = node_ids(node_table, provenance.id_column)
     ends = edge_ends(edge_table, ids, provenance.source_column, provenance.target_column, node_file)
     _check_nodes(ids, provenance, node_file)
+    warn_of_gaps(node_table, provenance.features)
+    warn_of_gaps(edge_table, provenance.edge_features)
     sparse_file = None if sparse is None else Path(sparse)
     entries = read_entries_again(sparse_file, ids, provenance, node_file, unseen)
     none = torch.empty(0, dtype=torch.int64)
@@ -242,12 +244,8 @@ def _dataset(
     edge_attr = read_features(edges, provenance.edge_features, unseen)
     pairs = ends if provenance.directed else np.sort(ends, axis=0)
     kept = distinct_edges(pairs, edge_attr)
-    counts = EdgeCounts(
-        rows=len(edges),
-        loops=int((ends[0] == ends[1]).sum()),
-        repeated=ends.shape[1] - len(kept),
-        parallel=0 if edge_attr is None else parallel_edges(pairs[:, kept]),
-    )
+    loops, parallel = int((ends[0] == ends[1]).sum()), 0 if edge_attr is None else parallel_edges(pairs[:, kept])
+    counts = EdgeCounts(rows=len(edges), loops=loops, repeated=ends.shape[1] - len(kept), parallel=parallel)
     edge_index = torch.from_numpy(ends[:, kept].astype(np.int32))
     edge_attr = None if edge_attr is None else edge_attr[kept]
     x = read_features(nodes, provenance.features, unseen)

@@ -13,7 +13,7 @@ from deepergcn.errors import InputError
 from deepergcn.recipes.schema import DataSection
 from deepergcn.runs.data_report import Column, DataReport, SplitReport
 from deepergcn.training.own_data.choices import Choices
-from deepergcn.training.own_data.columns import usable_features
+from deepergcn.training.own_data.columns import default_column, usable_features
 from deepergcn.training.own_data.found import OwnData, own_data
 from deepergcn.training.own_data.report import feature_columns
 from deepergcn.training.own_data.split_choice import own_split, split_columns
@@ -56,6 +56,7 @@ def own_links(
         root: The folder of the cache.
     """
     tables = {name: read_columns(Path(file)) for name, file in _given(links=links, nodes=nodes, edges=edges).items()}
+    source_column, target_column = (default_column(tables["links"], name) for name in (source_column, target_column))
     ends = {source_column, target_column}
     named, reason = Choices(metrics=metrics).metric_names("binary", "link")
     dropped: list[Column] = []
