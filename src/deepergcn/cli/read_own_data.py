@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from deepergcn.cli.own_data_options import OwnDataOptions, Text, Texts
 from deepergcn.cli.typed_tables import node_and_edge_tables
@@ -159,7 +159,13 @@ def _tables(
     )
 
 
-def _named_columns(options: OwnDataOptions) -> dict[str, str]:
+class _NamedColumns(TypedDict):
+    id_column: str
+    source_column: str
+    target_column: str
+
+
+def _named_columns(options: OwnDataOptions) -> _NamedColumns:
     """The columns of ids and of the ends of edges."""
     return {
         "id_column": options.id_column or "id",
