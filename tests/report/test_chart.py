@@ -6,6 +6,7 @@ import pytest
 
 from deepergcn.report.chart import Line, LineChart, Point, nice_ticks, shade, thin
 from deepergcn.report.figures import figure
+from deepergcn.report.run_charts import curve_charts
 from deepergcn.report.svg import draw
 
 
@@ -28,6 +29,13 @@ def test_points_that_are_left_out_are_neither_the_first_nor_the_last() -> None:
     assert len(thinned) == 10
     assert (thinned[0], thinned[-1]) == (points[0], points[-1])
     assert thin(points, 200) == tuple(points)
+
+
+def test_a_loss_that_is_not_finite_has_no_point() -> None:
+    losses = (0.5, float("inf"), float("nan"), float("-inf"), 0.25)
+    (chart,) = curve_charts([{"epoch": epoch, "train_loss": loss} for epoch, loss in enumerate(losses)], "accuracy")
+    assert chart.lines[0].points == (Point(0, 0.5), Point(4, 0.25))
+    assert draw(chart).count("nan") == draw(chart).count("inf") == 0
 
 
 def test_shades_go_from_violet_to_yellow() -> None:

@@ -14,7 +14,7 @@ from deepergcn.runs.callbacks import Callback
 from deepergcn.runs.run import Row, Run
 from deepergcn.runs.state import Progress
 from deepergcn.studies.tuning.space import Choice, Range, Space, default_space, read_space
-from deepergcn.studies.tuning.tune import BEST, Tuning
+from deepergcn.studies.tuning.tune import BEST, JOURNAL, Tuning
 from deepergcn.studies.write_report import write_report
 from deepergcn.training.signals import Interrupted
 from tests.cli.program import Program
@@ -86,11 +86,16 @@ def test_an_interrupted_trial_is_resumed(tmp_path: Path) -> None:
     left = read_tuning(folder).trials
     assert [trial.state for trial in left] == ["complete", "running"]
     assert len(Run.open(folder / left[1].folder).metrics()) == 1
+    journal = folder / JOURNAL
+    journal.write_bytes(journal.read_bytes() + b'{"op_code": 8, "tri')  # as a kill leaves it
     record = Tuning(recipe, folder, SPACE).search(2)
     assert [trial.folder for trial in record.trials] == [trial.folder for trial in left]
     assert [trial.state for trial in record.trials] == ["complete", "complete"]
     assert record.trials[1].settings == left[1].settings
     assert len(Run.open(folder / left[1].folder).metrics()) == 2
+    journal.write_bytes(b"damaged\n" + journal.read_bytes())
+    with pytest.raises(InputError, match=r"optuna\.log: is damaged"):
+        Tuning(recipe, folder, SPACE).search(3)
 
 
 def test_a_trial_that_fails_is_named_and_the_others_go_on(tmp_path: Path) -> None:

@@ -89,8 +89,13 @@ class PartOptions:
         if not isinstance(data, str) or not takes_parts(model, data):
             self._refuse(output)
             return False
-        if reading["node_features"] is not None:
-            raise InputError("--node-features: the network was trained on molecules, which have none")
+        tables = {
+            "--edges": reading["edges"],
+            "--nodes": reading["nodes"],
+            "--node-features": reading["node_features"],
+        }
+        if given := [option for option, table in tables.items() if table is not None]:
+            raise InputError(f"{given[0]}: the network was trained on molecules, which have none")
         job = PartJob(
             kind=kind,
             ending=self.ending(output, endings),

@@ -96,6 +96,8 @@ def read_rows_to_predict(
     """
     task = info.inputs.task.task()
     molecules = task.level == "graph" and info.inputs.nodes == ATOM_SIZES
+    if molecules and edges is not None:
+        raise InputError("edges: the network was trained on molecules, which come without a table of them")
     if isinstance(data, Dataset):
         rows = _whole(_prepared(data, recipe))
     elif isinstance(data, Mapping) or isinstance(edges, Mapping) or isinstance(info.provenance, TypedTableProvenance):

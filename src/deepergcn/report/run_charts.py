@@ -1,6 +1,7 @@
 """The charts of a run: loss and score over the epochs, and the learned parameters of every layer."""
 
 from collections.abc import Sequence
+from math import isfinite
 
 from deepergcn.report.chart import PALETTE, Line, LineChart, Point, shade, thin
 from deepergcn.report.plots import PARAMETERS, learned
@@ -45,5 +46,6 @@ def dynamics_charts(dynamics: Sequence[Row]) -> list[LineChart]:
 
 
 def _points(rows: Sequence[Row], column: str) -> list[Point]:
+    """The finite values of a column: a loss that has overflowed has no place on an axis."""
     pairs = ((row["epoch"], row.get(column)) for row in rows)
-    return [Point(x, y) for x, y in pairs if x is not None and y is not None]
+    return [Point(x, y) for x, y in pairs if x is not None and y is not None and isfinite(y)]

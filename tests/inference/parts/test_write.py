@@ -14,6 +14,7 @@ from deepergcn.inference.parts import make, write
 from deepergcn.inference.parts.folder import PartJob
 from deepergcn.inference.parts.write import Shard, Written, write_file, write_parts
 from deepergcn.inference.predictor import load
+from tests.cli.program import Program
 from tests.training.trained import make_run, molecule_file, small_recipe, write_lines
 
 
@@ -205,3 +206,14 @@ def test_which_inputs_take_parts(run: Path, data: Path) -> None:
     assert write.takes_parts(model, data)
     assert not write.takes_parts(model, ["CCO"])
     assert not write.takes_parts(model, "solubility")
+
+
+def test_tables_of_a_graph_are_refused_beside_molecules(
+    run: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = Program(monkeypatch, capsys)
+    for option in ("--edges", "--nodes", "--node-features"):
+        answer = program("predict", run, data, option, data, "-o", tmp_path / "out.csv")
+        assert answer.err == f"error: {option}: the network was trained on molecules, which have none\n"
+    with pytest.raises(InputError, match="edges: the network was trained on molecules"):
+        load(run).predict(["CC"], data)

@@ -1,12 +1,13 @@
 """``tune``: trials of a recipe with other settings, each an ordinary run, the best of them a recipe."""
 
+import json
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deepergcn.data.seeds import derive
-from deepergcn.data.storage.files import write_text
+from deepergcn.data.storage.files import write_bytes, write_text
 from deepergcn.errors import InputError
 from deepergcn.recipes.load import dump_recipe, read_recipe
 from deepergcn.recipes.schema import Recipe
@@ -140,13 +141,18 @@ class Tuning:
         except ImportError as error:
             raise InputError("tune needs optuna; install the extra: pip install 'deepergcn[tune]'") from error
         optuna.logging.set_verbosity(optuna.logging.ERROR)
-        return optuna.create_study(
-            storage=optuna.storages.JournalStorage(JournalFileBackend(str(self.folder / JOURNAL))),
-            study_name=self.recipe.name,
-            direction="maximize" if self.record.higher_is_better else "minimize",
-            pruner=optuna.pruners.MedianPruner(_STARTUP, n_warmup_steps=self.recipe.training.epochs // 5),
-            load_if_exists=True,
-        )
+        journal = self.folder / JOURNAL
+        _end_with_a_whole_line(journal)
+        try:
+            return optuna.create_study(
+                storage=optuna.storages.JournalStorage(JournalFileBackend(str(journal))),
+                study_name=self.recipe.name,
+                direction="maximize" if self.record.higher_is_better else "minimize",
+                pruner=optuna.pruners.MedianPruner(_STARTUP, n_warmup_steps=self.recipe.training.epochs // 5),
+                load_if_exists=True,
+            )
+        except json.JSONDecodeError as error:
+            raise InputError(f"{journal}: is damaged ({error}); search again with another --out") from error
 
     def _take_up_interrupted(self, study: "optuna.Study") -> None:
         """Ask again for trials that a kill has left under way; their runs are resumed."""
@@ -204,6 +210,14 @@ class Tuning:
             raise InputError(
                 f"{self.folder}: the first {len(trials)} trials have failed; the last: {trials[-1].reason}"
             )
+
+
+def _end_with_a_whole_line(journal: Path) -> None:
+    """Cut off a last line that a kill or a full disk has left half-written: the next one would be added to it."""
+    if journal.exists():
+        content = journal.read_bytes()
+        if not content.endswith(b"\n"):
+            write_bytes(journal, content[: content.rfind(b"\n") + 1])
 
 
 class _Pruning(Callback):
