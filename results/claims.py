@@ -7,7 +7,7 @@ What stands there between braces is replaced by test scores:
 - ``{table-3 p-1,p-2,p-3 7}``: the lowest and the highest of several columns.
 
 The dataset is the yeast network, or follows, as in ``{table-1 ResGCN+-max 14 minesweeper}``. The runs are those of 100
-epochs with the recipe's settings, unless ``20 epochs`` or a setting such as ``optimizer.lr=0.001`` stands at the end.
+epochs with the recipe's settings, unless ``20 epochs`` or settings such as ``optimizer.lr=0.001`` stand at the end.
 """
 
 import re
@@ -25,7 +25,7 @@ DATASET, EPOCHS = "yeast_proteins", 100
 _PLACE = re.compile(r"\{([^{}]+)\}")
 _CELL = re.compile(
     r"(?P<study>[\w-]+) (?P<column>\S+) (?P<layers>[\d,]+)"
-    r"(?: (?P<dataset>[a-z][\w-]*))?(?: (?P<epochs>\d+) epochs)?(?: (?P<settings>\S+=\S+))?"
+    r"(?: (?P<dataset>[a-z][\w-]*))?(?: (?P<epochs>\d+) epochs)?(?: (?P<settings>\S+=\S+(?: \S+=\S+)*))?"
 )
 
 

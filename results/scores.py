@@ -34,6 +34,9 @@ NETWORKS: dict[str, tuple[tuple[str, str], ...]] = {
 }
 """The rows of the table of scores, with the studies and columns that hold their runs."""
 
+KNOWN_LABELS = 'data.transforms=["known-labels"]'
+"""The setting of runs that have the labels of train nodes as inputs: they are compared with each other alone."""
+
 Cell = tuple[str, str, str]
 """The study, column and row of runs that differ in their seeds alone."""
 
@@ -41,7 +44,7 @@ Cell = tuple[str, str, str]
 def depth_chart() -> LineChart:
     """Score against depth, plain against res+, a pair of lines for each of at most three datasets."""
     results = comparable()
-    datasets = sorted({result.dataset for result in results})
+    datasets = sorted(set(map(_data, results)))
     depths = sorted({_layers(result.row) for result in results if result.column in WIRINGS.values()})
     lines = []
     for style, dataset in zip(("line", "dashed", "dots"), datasets, strict=False):
@@ -49,7 +52,7 @@ def depth_chart() -> LineChart:
             points = []
             for place, layers in enumerate(depths):
                 cell = ("table-1", column, f"layers-{layers}")
-                tests = _tests(result for result in results if (result.dataset, _cell(result)) == (dataset, cell))
+                tests = _tests(result for result in results if (_data(result), _cell(result)) == (dataset, cell))
                 if tests:
                     points.append(Point(place, mean(tests), stdev(tests) if len(tests) > 1 else None))
             lines.append(Line(f"{name}, {dataset}", tuple(points), PALETTE[1 - number], style))
@@ -60,25 +63,30 @@ def depth_chart() -> LineChart:
 def score_rows() -> str:
     """The best cell of every network by validation, of those with the most seeds, on every dataset, as Markdown."""
     results = comparable()
-    datasets = sorted({result.dataset for result in results})
+    datasets = sorted(set(map(_data, results)))
     lines = [f"| network | {' | '.join(datasets)} |", "|" + "---|" * (1 + len(datasets))]
     for name, places in NETWORKS.items():
         runs = [result for result in results if (result.study, result.column) in places]
-        cells = [_best([run for run in runs if run.dataset == dataset]) for dataset in datasets]
+        cells = [_best([run for run in runs if _data(run) == dataset]) for dataset in datasets]
         if any(cells):
             lines.append(f"| {name} | {' | '.join(cell or NONE for cell in cells)} |")
     return "\n".join(lines) + "\n"
 
 
 def comparable() -> list[Result]:
-    """The runs of the recipes' own settings, for the number of epochs that most of Table 1's have on their dataset."""
+    """The runs of the recipes' own settings, or with known labels, for as many epochs as most of Table 1's there."""
     found = [result for name in ("table-1", "table-4", "related") for result in read_results(HERE / f"{name}.csv")]
-    found = [result for result in found if not result.settings]
+    found = [result for result in found if not result.settings or KNOWN_LABELS in result.settings.split()]
     usual = {}
-    for dataset in {result.dataset for result in found if result.study == "table-1"}:
-        epochs = Counter(result.epochs for result in found if (result.study, result.dataset) == ("table-1", dataset))
-        usual[dataset] = epochs.most_common(1)[0][0]
-    return [result for result in found if result.test is not None and result.epochs == usual.get(result.dataset, -1)]
+    for data in {_data(result) for result in found if result.study == "table-1"}:
+        epochs = Counter(result.epochs for result in found if (result.study, _data(result)) == ("table-1", data))
+        usual[data] = epochs.most_common(1)[0][0]
+    return [result for result in found if result.test is not None and result.epochs == usual.get(_data(result), -1)]
+
+
+def _data(result: Result) -> str:
+    """The dataset, and what else a network is given."""
+    return f"{result.dataset}, known labels" if result.settings else result.dataset
 
 
 def _best(results: list[Result]) -> str:
