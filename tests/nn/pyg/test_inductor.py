@@ -39,8 +39,8 @@ def ours() -> nn.Module:
 
 
 @pytest.mark.parametrize("make", [ours, accelerated])
-def test_compiled_by_inductor(make: Callable[[], nn.Module], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch._inductor.config, "compile_threads", 1)  # else processes start that import torch again
+@torch._inductor.config.patch(compile_threads=1)  # else processes start that import torch again
+def test_compiled_by_inductor(make: Callable[[], nn.Module]) -> None:
     torch._dynamo.reset()
     torch.manual_seed(0)
     model = make()
