@@ -23,13 +23,14 @@ FRONT = {
     "power-mean aggregation, learned p: the same": ("aggregation_arxiv", "power mean"),
     "softmax with 8 edge features: 790,000 edges, 64 channels": ("aggregation_proteins", "softmax"),
     "training step of 112 layers on that graph": ("step_proteins", "112-layer"),
-    "training step of 28 layers on ogbn-arxiv's graph": ("step_arxiv", "28-layer"),
+    "training step of 7 layers on ogbn-arxiv's graph": ("step_arxiv", "7-layer"),
     "training step of ogbg-molhiv's network, batch of 256": ("step_molhiv", "batch of 256"),
     "epoch of ogbg-molhiv, with evaluation": ("epoch_molhiv", "epoch"),
 }
 """The rows of the front page: what it calls a measurement, its file, and a part of its name there (the last counts)."""
 
 Row = dict[str, str]
+_MARKS = "¹²³⁴⁵⁶⁷⁸⁹"
 
 
 def read(file: str) -> dict[str, list[Row]]:
@@ -49,29 +50,29 @@ def read(file: str) -> dict[str, list[Row]]:
 def front_table() -> str:
     """The short table, with the machine below it."""
     lines = ["| forward and backward | here | PyG | PyG, torch.compile |", "|---|---|---|---|"]
-    machines = []
-    for title, (file, part) in FRONT.items():
-        rows = [rows for name, rows in read(file).items() if part in name][-1]
+    found = {
+        title: [rows for name, rows in read(file).items() if part in name][-1] for title, (file, part) in FRONT.items()
+    }
+    machines = [rows[0] for rows in found.values()]
+    for title, rows in found.items():
         ours = rows[0]
         theirs = {row["contestant"]: row for row in rows[1:]}
         cells = [_cell(ours), *(_cell(theirs.get(name), ours) for name in ("PyG", "PyG, torch.compile"))]
-        lines.append(f"| {title} | {' | '.join(cells)} |")
-        machines.append(ours)
+        lines.append(f"| {title}{mark_of(ours, machines)} | {' | '.join(cells)} |")
     return "\n".join([*lines, "", machine(machines)]) + "\n"
 
 
 def all_tables() -> str:
     """Every measurement with every contestant."""
     lines = ["| measurement | code | time | times ours | extra memory |", "|---|---|---|---|---|"]
-    machines = []
-    for file in FILES:
-        for name, rows in read(file).items():
-            machines.append(rows[0])
-            for number, row in enumerate(rows):
-                ratio = float(row["seconds"]) / float(rows[0]["seconds"])
-                shown = name if number == 0 else ""
-                cells = (shown, row["contestant"], _seconds(row), "" if number == 0 else f"{ratio:.1f}", _memory(row))
-                lines.append(f"| {' | '.join(cells)} |")
+    found = [(name, rows) for file in FILES for name, rows in read(file).items()]
+    machines = [rows[0] for _, rows in found]
+    for name, rows in found:
+        for number, row in enumerate(rows):
+            ratio = float(row["seconds"]) / float(rows[0]["seconds"])
+            shown = f"{name}{mark_of(row, machines)}" if number == 0 else ""
+            cells = (shown, row["contestant"], _seconds(row), "" if number == 0 else f"{ratio:.1f}", _memory(row))
+            lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, "", machine(machines)]) + "\n"
 
 
@@ -141,17 +142,30 @@ def _peak(row: Row) -> str:
 
 
 def machine(rows: list[Row]) -> str:
-    """On what and when the rows were measured, one line for each machine."""
-    found: dict[tuple[str, ...], list[str]] = {}
+    """On what and when the rows were measured, one line for each machine, with its mark where there are several."""
+    found: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
-        key = tuple(row[name] for name in ("processor", "cores", "threads", "torch", "torch-geometric"))
-        found.setdefault(key, []).append(row["date"])
-    return "\n".join(
-        f"Measured on {processor.replace('(R)', '')}, {cores} cores, {threads} thread{'s' * (int(threads) > 1)}, "
-        f"with torch {torch.partition('+')[0]} and PyTorch Geometric {pyg}, "
-        f"{' to '.join(sorted({min(dates), max(dates)}))}."
-        for (processor, cores, threads, torch, pyg), dates in found.items()
-    )
+        found.setdefault(_machine(row), []).append(row)
+    lines = []
+    for (processor, cores, threads, torch, pyg), measured in found.items():
+        dates = [row["date"] for row in measured]
+        mark = mark_of(measured[0], rows).strip()
+        lines.append(
+            f"{mark + ' ' if mark else ''}Measured on {processor.replace('(R)', '')}, {cores} cores, "
+            f"{threads} thread{'s' * (int(threads) > 1)}, with torch {torch.partition('+')[0]} and PyTorch Geometric "
+            f"{pyg}, {' to '.join(sorted({min(dates), max(dates)}))}."
+        )
+    return "  \n".join(lines)
+
+
+def mark_of(row: Row, rows: list[Row]) -> str:
+    """The mark of the machine that a row was measured on, where the rows are of several machines."""
+    machines = list(dict.fromkeys(map(_machine, rows)))
+    return f" {_MARKS[machines.index(_machine(row))]}" if len(machines) > 1 else ""
+
+
+def _machine(row: Row) -> tuple[str, ...]:
+    return tuple(row[name] for name in ("processor", "cores", "threads", "torch", "torch-geometric"))
 
 
 def _cell(row: Row | None, ours: Row | None = None) -> str:
