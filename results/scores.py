@@ -47,7 +47,7 @@ def depth_chart() -> LineChart:
     datasets = sorted(set(map(_data, results)))
     depths = sorted({_layers(result.row) for result in results if result.column in WIRINGS.values()})
     lines = []
-    for style, dataset in zip(("line", "dashed", "dots"), datasets, strict=False):
+    for style, dataset in zip(("line", "dotted", "dashed"), datasets, strict=False):
         for number, (name, column) in enumerate(WIRINGS.items()):
             points = []
             for place, layers in enumerate(depths):

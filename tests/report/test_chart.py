@@ -47,6 +47,7 @@ def chart() -> LineChart:
     lines = (
         Line("a<b", (Point(0, 1.0, 0.5, "2 seeds"), Point(1, 3.0)), "#111111"),
         Line("long", tuple(Point(x / 50, x) for x in range(51)), "#222222", "dashed"),
+        Line("third", (Point(0, 2.0), Point(1, 1.0)), "#333333", "dotted"),
     )
     return LineChart("title", "layers", "score", lines, ("3", "7"))
 
@@ -54,7 +55,10 @@ def chart() -> LineChart:
 def test_a_drawing_has_every_point_with_what_hovering_shows() -> None:
     text = draw(chart())
     assert text == draw(chart())
-    assert text.count("<circle") == 2
+    assert text.count("<circle") == 4
+    assert (
+        len(set(re.findall(r'<polyline[^>]*?( stroke-dasharray="[^"]+"|(?= points))', text))) == 3
+    )  # all can be told apart
     assert text.count('class="error"') == 1
     assert 'data-tip="a&lt;b&#10;layers 3: 1.0000 ± 0.5000&#10;2 seeds"' in text
     values = re.findall(r'data-values="([^"]+)"', text)

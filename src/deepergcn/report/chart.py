@@ -27,7 +27,7 @@ class Line:
         name: the label in the legend.
         points: the points.
         colour: an HTML colour.
-        style: ``line`` (with markers if there are few points), ``dashed``, or ``dots`` (markers only).
+        style: ``line`` (with markers if there are few points), ``dashed``, ``dotted``, or ``dots`` (markers only).
     """
 
     name: str

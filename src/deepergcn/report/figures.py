@@ -30,9 +30,9 @@ def figure(chart: LineChart) -> Figure:
     for line in chart.lines:
         xs, ys = [point.x for point in line.points], [point.y for point in line.points]
         few = len(xs) <= _MOST_MARKED
-        style = {"line": "-", "dashed": "--", "dots": ""}[line.style]
+        style = {"line": "-", "dashed": "--", "dotted": ":", "dots": ""}[line.style]
         marker = "o" if few or line.style == "dots" else ""
-        size = 3 if line.style == "dashed" else 5
+        size = 3 if line.style in ("dashed", "dotted") else 5
         axes.plot(xs, ys, style, marker=marker, markersize=size, color=line.colour, linewidth=1.4, label=line.name)
         bars = [(point.x, point.y, point.error) for point in line.points if point.error]
         if bars:

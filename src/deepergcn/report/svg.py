@@ -6,6 +6,7 @@ from deepergcn.report.chart import Line, LineChart, Point, nice_ticks
 
 WIDTH, HEIGHT = 640, 360
 _LEFT, _RIGHT, _TOP, _BOTTOM = 72, 16, 34, 50
+_DASHES = {"dashed": ' stroke-dasharray="5 4"', "dotted": ' stroke-dasharray="1.5 3.5"'}
 _MOST_MARKED = 40
 _MOST_NAMED = 14
 
@@ -93,7 +94,7 @@ def _line(line: Line, frame: _Frame) -> str:
     places = [(frame.x(point.x), frame.y(point.y)) for point in line.points]
     found = [f'<g class="series" data-name="{escape(line.name)}" stroke="{line.colour}" fill="{line.colour}">']
     if line.style != "dots" and len(places) > 1:
-        dash = ' stroke-dasharray="5 4"' if line.style == "dashed" else ""
+        dash = _DASHES.get(line.style, "")
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
         found.append(f'<polyline fill="none" stroke-width="1.8"{dash} points="{path}"/>')
     few = len(places) <= _MOST_MARKED
@@ -103,7 +104,7 @@ def _line(line: Line, frame: _Frame) -> str:
             bar = f"M{x:.1f} {top:.1f}V{bottom:.1f}" + "".join(f"M{x - 3:.1f} {end:.1f}h6" for end in (top, bottom))
             found.append(f'<path class="error" d="{bar}" stroke-width="1.2"/>')
         if few or line.style == "dots":
-            radius = 2.4 if line.style == "dashed" else 3.4
+            radius = 2.4 if line.style in _DASHES else 3.4
             tip = escape(frame.tip(line, point), quote=True).replace("\n", "&#10;")
             found.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" data-tip="{tip}"/>')
     if not few and line.style != "dots":
@@ -124,7 +125,7 @@ def _legend(lines: tuple[Line, ...]) -> list[str]:
         if place % columns == 0:
             rows.append([])
         x, y = _LEFT + place % columns * width, HEIGHT + 18 * len(rows) - 10
-        dash = ' stroke-dasharray="5 4"' if line.style == "dashed" else ""
+        dash = _DASHES.get(line.style, "")
         rows[-1].append(
             f'<g class="legend" data-name="{escape(line.name)}"><line x1="{x}" x2="{x + 18}" y1="{y - 4}" y2="{y - 4}" '
             f'stroke="{line.colour}" stroke-width="3"{dash}/><text x="{x + 23}" y="{y}">{escape(line.name)}</text></g>'
