@@ -140,7 +140,7 @@ class DataReport(_Report):
         if self.encoding:
             lines.append(("encoding", self.encoding))
         if self.known_labels:
-            lines.append(("labels", "those of train nodes are inputs too; a step hides half of them to learn from"))
+            lines.append(("labels", "those of train nodes are inputs too; a step hides some of them to learn from"))
         if self.dropped:
             lines.append(("left out", _names(self.dropped)))
         if self.graph is not None:
