@@ -1,6 +1,6 @@
-"""The table of PyG's features: what each does on an accelerated model, and a check of every row.
+"""The tables of PyG's features: what each does on an accelerated model, and a check of every row.
 
-``python -m tests.nn.pyg.features`` writes the table that stands in docs/pyg-features.md.
+``python -m tests.nn.pyg.features`` writes docs/pyg-features.md.
 """
 
 import copy
@@ -17,8 +17,20 @@ import deepergcn
 from tests.nn.pyg.models import EDGES, features
 
 WORKS = "works"
-PYGS_WAY = "works, PyG's way"
-PYGS_ERROR = "PyG's own error"
+PYGS_WAY = "works, at PyG's speed"
+PYGS_ERROR = "the error that PyG raises"
+
+AREAS = {
+    "graphs": "Graphs and batches",
+    "layers": "Options of layers and aggregations",
+    "models": "Models around the layers",
+    "gradients": "Gradients",
+    "programs": "Compiling and exporting",
+    "precision": "Precision",
+    "running": "Modes, devices and processes",
+    "saving": "Copying and saving",
+}
+"""The headings of the page, by area."""
 
 
 class Feature(NamedTuple):
@@ -67,16 +79,25 @@ def gradients(model: nn.Module, loss: Callable[[Any], Tensor]) -> list[Tensor]:
 
 def render() -> str:
     lines = [
-        "# PyTorch Geometric's features on an accelerated model",
+        "# PyG features",
         "",
-        "Each row is a test in `tests/nn/pyg/test_features.py`, which compares the accelerated model with PyG's own.",
-        "\"PyG's way\" means that PyG's own code runs, with its speed; `deepergcn.accelerated(model)` names such",
-        "modules where it does not depend on the input. `make docs` writes this table.",
+        "Does everything that you do with a PyTorch Geometric model still work after `deepergcn.accelerate(model)`?",
+        f"This page lists the {len(FEATURES)} features that were tried. Each is a test that compares the accelerated",
+        "model with PyG's own (`tests/nn/pyg`).",
         "",
-        "| area | feature | accelerated |",
-        "| --- | --- | --- |",
+        "| result | meaning |",
+        "|---|---|",
+        f"| {WORKS} | the same results as before, by the fast path where layers are computed |",
+        f"| {PYGS_WAY} | the same results as before: the fast path steps aside for PyG's own code |",
+        f"| {PYGS_ERROR} | a wrong input is refused as it was before |",
+        "",
+        "`print(deepergcn.accelerated(model))` lists which layers of your model were changed and which were left to",
+        "PyG, with the reason. [A PyG model, accelerated](tutorials/pyg.md) shows how to use it.",
     ]
-    return "\n".join(lines + [f"| {f.area} | {f.name} | {f.result} |" for f in FEATURES]) + "\n"
+    for area, heading in AREAS.items():
+        rows = [f"| {row.name} | {row.result} |" for row in FEATURES if row.area == area]
+        lines += ["", f"## {heading}", "", "| feature | on an accelerated model |", "|---|---|", *rows]
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ def accelerated(model: nn.Module) -> Any:
     return deepergcn.accelerate(copy.deepcopy(model))
 
 
-@feature("graphs", "`edge_index` [2, edges]")
+@feature("graphs", "`edge_index` of shape [2, edges]")
 def _() -> None:
     agree(pair(), *graph())
 
@@ -60,7 +60,7 @@ def _() -> None:
     agree(models, (features(8), features(8, rows=3)), edge_index, size=(7, 3))
 
 
-@feature("graphs", "`(x, None)`: the number of targets comes from `size=`, `EdgeIndex` or `adj_t`")
+@feature("graphs", "`(x_source, None)`, with the number of targets from `size=`, `EdgeIndex` or `adj_t`")
 def _() -> None:
     edge_index = torch.tensor([[0, 1, 6], [0, 2, 2]])
     _, fast = models = pair()
@@ -72,7 +72,7 @@ def _() -> None:
     assert fast((features(8), None), adj_t).shape == (3, 8)
 
 
-@feature("graphs", "batches of `NeighborLoader`: layers over ever fewer targets")
+@feature("graphs", "batches of `NeighborLoader`, with fewer targets in every layer")
 def _() -> None:
     theirs, fast = pair()
     for model in (theirs, fast):
@@ -86,7 +86,7 @@ def _() -> None:
     assert_close(fast.result, theirs.result)
 
 
-@feature("graphs", "batches of `ClusterLoader` and `DataLoader`: several graphs as one")
+@feature("graphs", "batches of `ClusterLoader` and `DataLoader`")
 def _() -> None:
     batch = Batch.from_data_list([Data(*graph()), Data(*graph(5, 9))])
     theirs, fast = pair()
@@ -101,7 +101,7 @@ def _() -> None:
     agree(pair(), features(8, rows=9), EDGES.repeat(1, 2), features(3, rows=10).repeat(2, 1))
 
 
-@feature("graphs", "small graphs, below the number of edges from which the fast path is faster", PYGS_WAY)
+@feature("graphs", "small graphs, for which PyG's code is faster", PYGS_WAY)
 def _() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fast_aggregation, "SMALL", 1024)
@@ -109,7 +109,7 @@ def _() -> None:
         agree(pair(), *graph(50, 1023))
 
 
-@feature("graphs", "a graph changed in place between calls, through `.data` too")
+@feature("graphs", "an `edge_index` changed in place between calls, through `.data` too")
 def _() -> None:
     models = pair()
     edge_index = EDGES.clone()
@@ -119,44 +119,44 @@ def _() -> None:
     agree(models, features(8), edge_index)
 
 
-@feature("graphs", "indices out of range", PYGS_ERROR)
+@feature("graphs", "node numbers out of range", PYGS_ERROR)
 def _() -> None:
     _, fast = pair()
     with pytest.raises(IndexError, match="larger than 6"):
         fast(features(8), EDGES + 1)
 
 
-@feature("graphs", "edge features of another width", PYGS_ERROR)
+@feature("graphs", "edge features of a wrong width", PYGS_ERROR)
 def _() -> None:
     _, fast = pair()
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
         fast(features(8), EDGES, features(4, rows=10))
 
 
-@feature("layers", "softmax, `learn_t`, a `t` for each channel, semi-gradients")
+@feature("layers", "softmax with `learn_t`, a `t` for each channel, or semi-gradients")
 def _() -> None:
     for options in ({"learn_t": True}, {"aggr_kwargs": {"learn": True, "channels": 8}}, {"aggr": "softmax_sg"}):
         agree(pair(**options), *graph())
 
 
-@feature("layers", "power mean without edge features, `learn_p`, PyG's clamps")
+@feature("layers", "power mean without edge features, with `learn_p` and PyG's clamps")
 def _() -> None:
     agree(pair(aggr="powermean", p=2.0, learn_p=True), features(8), EDGES)
 
 
-@feature("layers", "power mean with edge features: messages PyG's way, then the fast aggregation", PYGS_WAY)
+@feature("layers", "power mean with edge features: messages by PyG's code, aggregation by the fast path", PYGS_WAY)
 def _() -> None:
     _, fast = models = pair(aggr="powermean", p=2.0)
     agree(models, *graph())
     assert "PyG clamps the messages" in deepergcn.accelerated(fast).partly["GENConv"]
 
 
-@feature("layers", "`aggr` as a list, `MultiAggregation`", PYGS_WAY)
+@feature("layers", "a list of aggregations, `MultiAggregation`", PYGS_WAY)
 def _() -> None:
     agree(pair(aggr=["softmax", "mean", "std"]), *graph())
 
 
-@feature("layers", "message normalization, `bias`, `norm`, `num_layers`, `eps`")
+@feature("layers", "`msg_norm`, `bias`, `norm`, `num_layers`, `eps`")
 def _() -> None:
     agree(pair(msg_norm=True, learn_msg_scale=True, bias=True, num_layers=3, eps=1e-3), *graph())
 
@@ -176,14 +176,14 @@ def _() -> None:
     agree((theirs, fast), features(5), EDGES, features(3, rows=10))
 
 
-@feature("layers", "aggregations on their own and in other convolutions")
+@feature("layers", "aggregations on their own, and in other convolutions")
 def _() -> None:
     for aggr in ("softmax", "powermean", "sum", "mean", "max", "min"):
         theirs = pyg.SAGEConv(8, 8, aggr=aggr).double()
         agree((theirs, accelerated(theirs)), features(8), EDGES)
 
 
-@feature("layers", "aggregation by `ptr`, along another dimension, of three dimensions", PYGS_WAY)
+@feature("layers", "aggregation with `ptr`, along another dimension, or of tensors of three dimensions", PYGS_WAY)
 def _() -> None:
     theirs = pyg.SoftmaxAggregation(t=0.5)
     models = (theirs, accelerated(theirs))
@@ -192,7 +192,7 @@ def _() -> None:
     agree(models, features(8, rows=10)[None], EDGES[1])
 
 
-@feature("layers", "subclasses and replaced methods", PYGS_WAY)
+@feature("layers", "subclasses, and methods that you replaced", PYGS_WAY)
 def _() -> None:
     models = pair()
     for model in models:
@@ -209,14 +209,14 @@ def _() -> None:
     agree(models, *graph())
 
 
-@feature("models", "`DeepGCNLayer` with every block and `ckpt_grad`")
+@feature("models", "`DeepGCNLayer` with every `block`, and with `ckpt_grad`")
 def _() -> None:
     for block in ("res+", "res", "dense", "plain"):
         theirs = pyg.DeepGCNLayer(pair()[0], nn.LayerNorm(8).double(), nn.ReLU(), block, ckpt_grad=block == "res")
         agree((theirs, accelerated(theirs)), features(8).requires_grad_(), EDGES, features(3, rows=10))
 
 
-@feature("models", "`GroupAddRev`, reversible groups")
+@feature("models", "`GroupAddRev` (reversible layers)")
 def _() -> None:
     theirs = pyg.GroupAddRev(pyg.GENConv(4, 4, norm="layer").double(), num_groups=2, disable=True)
     agree((theirs, accelerated(theirs)), features(8), EDGES)
@@ -238,7 +238,7 @@ def _() -> None:
     agree((theirs, fast), {"a": features(8), "b": features(8)}, dict.fromkeys(types, EDGES))
 
 
-@feature("models", "`GNNExplainer`, edge and node masks", PYGS_WAY)
+@feature("models", "`GNNExplainer`, with edge and node masks", PYGS_WAY)
 def _() -> None:
     masks = []
     for model in pair():

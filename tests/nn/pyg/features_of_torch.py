@@ -35,7 +35,7 @@ def _() -> None:
     assert_close(gradients(fast, square), gradients(theirs, square))
 
 
-@feature("gradients", "features changed in place after a convolution: `x += conv(x, edge_index)`")
+@feature("gradients", "features changed in place, as in `x += conv(x, edge_index)`")
 def _() -> None:
     found = []
     for model in pair(learn_t=True):
@@ -46,7 +46,7 @@ def _() -> None:
     assert_close(found[1], found[0])
 
 
-@feature("gradients", "features made in inference mode")
+@feature("gradients", "features computed in inference mode")
 def _() -> None:
     with torch.inference_mode():
         x = graph()[0]
@@ -55,7 +55,7 @@ def _() -> None:
     assert_close(found, expected)
 
 
-@feature("gradients", "second derivatives: forces, gradient penalties")
+@feature("gradients", "second derivatives, as for forces and gradient penalties")
 def _() -> None:
     found = []
     for model in pair(learn_t=True):
@@ -65,7 +65,7 @@ def _() -> None:
     assert_close(found[1], found[0])
 
 
-@feature("gradients", "`torch.func`: grad, vmap, jacrev, jacfwd, functional_call", PYGS_WAY)
+@feature("gradients", "`torch.func`: `grad`, `vmap`, `jacrev`, `jacfwd`, `functional_call`", PYGS_WAY)
 def _() -> None:
     found = []
     for model in pair(learn_t=True):
@@ -97,7 +97,7 @@ def _() -> None:
     assert_close(found[1], found[0])
 
 
-@feature("gradients", "`torch.utils.checkpoint`, both kinds")
+@feature("gradients", "`torch.utils.checkpoint`, reentrant or not")
 def _() -> None:
     theirs, fast = pair(learn_t=True)
     for reentrant in (True, False):
@@ -130,7 +130,7 @@ def _() -> None:
     agree((theirs, torch.compile(fast, fullgraph=True, dynamic=True, backend="aot_eager")), *graph())
 
 
-@feature("programs", "`torch.export`, strict and not, any number of nodes and edges", PYGS_WAY)
+@feature("programs", "`torch.export`, strict or not, for any number of nodes and edges", PYGS_WAY)
 def _() -> None:
     theirs, fast = pair(learn_t=True)
     for strict in (True, False):
@@ -139,7 +139,7 @@ def _() -> None:
         assert "deepergcn" not in str(program.graph)
 
 
-@feature("programs", "ONNX by `torch.onnx.export`, run by onnxruntime", PYGS_WAY)
+@feature("programs", "`torch.onnx.export`, run by onnxruntime", PYGS_WAY)
 def _() -> None:
     theirs, fast = (model.float().eval() for model in pair(learn_t=True))
     arguments = tuple(t.float() if t.is_floating_point() else t for t in graph())
@@ -159,7 +159,7 @@ def _() -> None:
     agree((theirs, torch.jit.trace(fast, graph())), *graph(9, 20))
 
 
-@feature("programs", "dispatch modes: the flop counter", PYGS_WAY)
+@feature("programs", "dispatch modes, such as `FlopCounterMode`", PYGS_WAY)
 def _() -> None:
     counts = []
     for model in pair():
@@ -178,7 +178,7 @@ def _() -> None:
         assert_close(fast(*arguments), theirs(*arguments), atol=0.05, rtol=0.05)
 
 
-@feature("precision", "autocast")
+@feature("precision", "`torch.autocast`")
 def _() -> None:
     theirs, fast = (model.float() for model in pair(learn_t=True))
     arguments = [t.float() if t.is_floating_point() else t for t in graph()]
@@ -188,7 +188,7 @@ def _() -> None:
     assert_close(found, expected, atol=0.05, rtol=0.05)
 
 
-@feature("precision", "features and edge features of different precision", PYGS_WAY)
+@feature("precision", "node and edge features of different precision", PYGS_WAY)
 def _() -> None:
     theirs, fast = pair(edge_dim=None)
     agree((theirs, fast), features(8), EDGES, features(8, rows=10).float())
@@ -210,7 +210,7 @@ def _() -> None:
         torch.use_deterministic_algorithms(False)
 
 
-@feature("running", "threads that share a model and a graph")
+@feature("running", "several threads that share a model and a graph")
 def _() -> None:
     theirs, fast = pair()
     fast.eval()
@@ -221,7 +221,7 @@ def _() -> None:
             assert_close(out, expected)
 
 
-@feature("running", "the meta device", PYGS_WAY)
+@feature("running", "the device `meta`", PYGS_WAY)
 def _() -> None:
     _, fast = pair()
     fast = fast.to("meta")
@@ -229,7 +229,7 @@ def _() -> None:
     assert deepergcn.accelerated(fast).left["GENConv"] == "on meta PyG's own code runs"
 
 
-@feature("running", "`DataParallel`, replicas of a model")
+@feature("running", "`DataParallel` and other replicas")
 def _() -> None:
     theirs, fast = pair(learn_t=True)
     agree((theirs, nn.DataParallel(fast)), *graph())
@@ -250,7 +250,7 @@ def _() -> None:
     assert_close([p.grad for p in fast.parameters()], [p.grad for p in theirs.parameters()])
 
 
-@feature("saving", "`state_dict`, both ways")
+@feature("saving", "`state_dict`, saved before or after")
 def _() -> None:
     theirs, fast = pair(learn_t=True)
     assert list(theirs.state_dict()) == list(fast.state_dict())
@@ -258,7 +258,7 @@ def _() -> None:
     fast.load_state_dict(theirs.state_dict())
 
 
-@feature("saving", "`copy.deepcopy`, averaged models: the copy is accelerated")
+@feature("saving", "`copy.deepcopy`, `AveragedModel`: the copy is accelerated too")
 def _() -> None:
     theirs, fast = pair()
     averaged = torch.optim.swa_utils.AveragedModel(fast)
@@ -267,7 +267,7 @@ def _() -> None:
     agree((theirs, copy.deepcopy(fast)), *graph())
 
 
-@feature("saving", "`pickle`, `torch.save(model)`: what is loaded is PyG's own class")
+@feature("saving", "`pickle`, `torch.save(model)`: what you load is PyG's own class")
 def _() -> None:
     theirs, fast = pair()
     buffer = io.BytesIO()
@@ -278,7 +278,7 @@ def _() -> None:
         agree((theirs, loaded), *graph())
 
 
-@feature("saving", "`deepergcn.deaccelerate`: PyG's own classes again")
+@feature("saving", "`deepergcn.deaccelerate`, which restores PyG's own classes")
 def _() -> None:
     theirs, fast = pair()
     assert deepergcn.deaccelerate(fast) is fast
