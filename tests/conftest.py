@@ -10,7 +10,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
 # Tests run side by side and on small tensors: threads that wait for work by spinning would take the others' time.
@@ -92,12 +92,12 @@ def _small_forests(request: pytest.FixtureRequest) -> Generator[None]:
     """Forests of five trees at the most: those of a default run take longer than the small networks of the tests."""
     with pytest.MonkeyPatch.context() as patch:
         if not all({"ops", "nn"} & set(item.path.parts) for item in request.session.items):
-            from deepergcn.training import blend  # not for the rooms below it: it loads most of the package
+            from deepergcn.training import blend, forest  # not for the rooms below: it loads most of the package
 
-            fit = blend.fit_forest
+            fit = forest.fit_forest
 
-            def few(dataset: "Dataset", section: "BlendSection", seed: int) -> "Forest":
-                return fit(dataset, section.model_copy(update={"trees": min(section.trees, 5)}), seed)
+            def few(dataset: "Dataset", section: "BlendSection", seed: int, names: Sequence[str] = ()) -> "Forest":
+                return fit(dataset, section.model_copy(update={"trees": min(section.trees, 5)}), seed, names)
 
             patch.setattr(blend, "fit_forest", few)
         yield

@@ -1,4 +1,4 @@
-"""A random forest beside a network: exactly scikit-learn's, stored without pickle, weighed by validation."""
+"""A random forest beside a network: stored in its file, weighed by validation."""
 
 import shutil
 from pathlib import Path
@@ -8,64 +8,23 @@ from typing import cast
 import numpy as np
 import pytest
 import torch
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from torch.testing import assert_close
 
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.molecules.read import read_molecules
-from deepergcn.data.seeds import derive
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 from deepergcn.inference.export import example, export
 from deepergcn.inference.predictor import load
-from deepergcn.recipes.schema import BlendSection
 from deepergcn.report.page import run_page
 from deepergcn.runs.dataset import load_data
 from deepergcn.runs.model.blend import mixed
 from deepergcn.runs.model.calibration import Calibration
-from deepergcn.runs.model.forest import Forest, filled
 from deepergcn.runs.model.outputs import to_probabilities
 from deepergcn.runs.run import Run
-from deepergcn.training.blend import choose_weight, fit_blend, fit_forest
+from deepergcn.training.blend import choose_weight, fit_blend
 from deepergcn.training.train import train
 from tests.training.small import molecule_settings, molecules
-from tests.training.trained import molecule_file
-
-SECTION = BlendSection(trees=7, min_leaf=1)
-
-
-def data(folder: Path, kind: str) -> Dataset:
-    names = ("maccs", "rdkit")
-    return read_molecules(
-        molecule_file(folder, kind), targets="target", descriptors=names, fractions=(0.7, 0.2, 0.1), root=folder
-    )
-
-
-@pytest.mark.parametrize("kind", ["classes", "binary", "numbers"])
-def test_the_forest_predicts_what_that_of_scikit_learn_does(tmp_path: Path, kind: str) -> None:
-    dataset = data(tmp_path, kind)
-    forest = fit_forest(dataset, SECTION, seed=3)
-    train_part = dataset.split["train"]
-    x, every = (filled(dataset, items, forest.fill) for items in (train_part, torch.arange(len(dataset))))
-    y = dataset.y[train_part].numpy().ravel()
-    options = {"n_estimators": 7, "min_samples_leaf": 1, "random_state": derive(3, "forest", 0) % (1 << 31)}
-    if kind == "numbers":
-        expected = RandomForestRegressor(max_features=1 / 3, **options).fit(x, y).predict(every)[:, None]
-    else:
-        fitted = RandomForestClassifier(max_features="sqrt", **options).fit(x, y.astype(np.int64))
-        expected = fitted.predict_proba(every)[:, 1:] if kind == "binary" else fitted.predict_proba(every)
-    np.testing.assert_allclose(forest(dataset, torch.arange(len(dataset))).numpy(), expected, rtol=1e-12, atol=1e-15)
-
-
-def test_every_target_has_its_own_forest_and_one_without_labels_says_nothing(tmp_path: Path) -> None:
-    one = data(tmp_path, "numbers")
-    y = torch.cat((one.y, one.y * 10, torch.full_like(one.y, torch.nan)), 1)
-    dataset = one.replace(y=y, task=Task("graph", "regression", 3, "rmse"), label_names=("a", "b", "c"))
-    found = fit_forest(dataset, SECTION, seed=0)(dataset, torch.arange(len(dataset)))
-    alone = fit_forest(one, SECTION, seed=0)(one, torch.arange(len(one)))
-    assert_close(found[:, :1], alone)
-    assert not torch.equal(found[:, 1], 10 * found[:, 0])
-    assert not bool(found[:, 2].any())
+from tests.training.test_forest import data
 
 
 @pytest.mark.parametrize("calibration", [None, Calibration(scale=(0.7,), shift=(-1.5,))])
@@ -98,20 +57,6 @@ def test_weights_that_few_items_cannot_tell_apart_give_way_to_a_half(tmp_path: P
         known = SimpleNamespace(task=one.task, y=truth, split={"train": valid})
         network, forest = truth + 1.225 * noise[:, :1], truth + noise[:, 1:]  # best at 1.5 / (1 + 1.5) = 0.6
         assert choose_weight(cast(Dataset, known), network, forest.double(), valid, None) == pytest.approx(expected)
-
-
-def test_a_damaged_forest_is_refused(tmp_path: Path) -> None:
-    dataset = data(tmp_path, "binary")
-    tensors = fit_forest(dataset, SECTION, seed=0).tensors()
-    origin = "model.safetensors"
-    assert Forest.from_tensors(tensors, dataset.task, origin).trees == 7
-    endless = tensors | {"forest.right": torch.zeros_like(tensors["forest.right"])}
-    strange = tensors | {"forest.feature": tensors["forest.feature"] + 10_000}
-    for wrong in (endless, strange):
-        with pytest.raises(InputError, match="its forest is damaged"):
-            Forest.from_tensors(wrong, dataset.task, origin)
-    with pytest.raises(InputError, match=r"forest\.value is damaged"):
-        Forest.from_tensors(tensors | {"forest.value": torch.zeros(3)}, dataset.task, origin)
 
 
 @pytest.fixture(scope="module")

@@ -184,13 +184,13 @@ class _Contributions:
 
 def _on_atoms(model: Predictor, one: _Contributions, smiles: str) -> _Contributions:
     """The contributions with those of Morgan counts as contributions of atoms."""
-    from deepergcn.data.molecules.descriptors import morgan_columns, morgan_shares  # here, as RDKit is slow
+    from deepergcn.data.molecules.descriptors import columns_of, morgan_shares  # here, as RDKit is slow
 
     known = model.info.provenance
     shares = morgan_shares(smiles, known.fragments if isinstance(known, MoleculeProvenance) else "all")
     if shares is None or len(shares) != len(one.nodes):
         return one
-    counts = morgan_columns(model.recipe.data.descriptors)
+    counts = torch.from_numpy(columns_of(model.recipe.data.descriptors)["morgan"])
     values = torch.from_numpy(shares) @ one.descriptors[counts].double()
     rest = one.descriptors.clone()
     rest[counts] = 0.0

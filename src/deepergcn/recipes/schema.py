@@ -340,11 +340,21 @@ class BlendSection(Section):
         model: ``forest``, a random forest on the descriptors of ``data.descriptors``, by scikit-learn.
         trees: the number of its trees.
         min_leaf: the least number of train molecules in a leaf.
+        criterion: what a split of a tree minimizes, where there are classes: ``gini`` or ``entropy``.
+        class_weight: the weight of the positive class in the growth of the trees, or ``balanced``, which weighs classes
+            inversely to their frequency in the train part. Probabilities are corrected for it: they are those of the
+            true frequencies.
+        descriptors: those of ``data.descriptors`` that the forest learns from; all if not given.
+        bits: whether the forest learns from whether a substructure is there, instead of how often.
     """
 
     model: Literal["forest"] = "forest"
     trees: Annotated[int, Field(ge=1, le=100_000)] = 500
     min_leaf: Count = 2
+    criterion: Literal["gini", "entropy"] = "gini"
+    class_weight: Annotated[float, Field(ge=1e-6, le=1e6)] | Literal["balanced"] = 1.0
+    descriptors: tuple[str, ...] | None = None
+    bits: bool = False
 
 
 class Published(Section):

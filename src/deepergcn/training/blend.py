@@ -2,24 +2,20 @@
 
 from dataclasses import replace
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.descriptors import descriptor_values
-from deepergcn.data.seeds import derive
 from deepergcn.errors import InputError
-from deepergcn.recipes.schema import BlendSection, Recipe
+from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.model.blend import Blend, mixed
 from deepergcn.runs.model.calibration import Calibration
-from deepergcn.runs.model.forest import Forest, filled
 from deepergcn.runs.model.model_file import load_model, save_model
 from deepergcn.runs.model.outputs import output_names
 from deepergcn.runs.run import BlendSummary, Run, Summary
+from deepergcn.training.forest import check_forest, fit_forest
 from deepergcn.training.scoring.evaluation import Evaluation
 from deepergcn.training.scoring.losses import balanced_weight, make_loss, present_labels
 from deepergcn.training.scoring.scores import all_scores
@@ -39,6 +35,7 @@ def check_blend(recipe: Recipe, dataset: Dataset) -> None:
         raise InputError("blend: a forest needs scikit-learn: pip install 'deepergcn[train]', or --blend none")
     if dataset.fingerprints is None and dataset.descriptors is None:
         raise InputError("blend: a forest learns from descriptors of molecules; expected data.descriptors too")
+    check_forest(recipe.blend, dataset, recipe.data.descriptors)
 
 
 def fit_blend(run: Run, dataset: Dataset, summary: Summary) -> Summary:
@@ -52,7 +49,7 @@ def fit_blend(run: Run, dataset: Dataset, summary: Summary) -> Summary:
     trained = replace(load_model(run.model_file), blend=None)
     evaluation = Evaluation(dataset, run.recipe, run.info.seed, _PARTS)
     outputs = evaluation.outputs(trained.model)
-    forest = fit_forest(dataset, section, run.info.seed)
+    forest = fit_forest(dataset, section, run.info.seed, run.recipe.data.descriptors)
     items = torch.cat([dataset.split[part] for part in _PARTS])
     values = torch.full(outputs.shape, torch.nan, dtype=torch.float64)
     values[items] = forest(dataset, items)
@@ -83,36 +80,6 @@ def fit_blend(run: Run, dataset: Dataset, summary: Summary) -> Summary:
     )
 
 
-def fit_forest(dataset: Dataset, section: BlendSection, seed: int) -> Forest:
-    """Random forests on the descriptors of the train part, one for every target, or one for all classes."""
-    items = dataset.split["train"]
-    values = descriptor_values(dataset, items)
-    assert values is not None
-    fill = values.double().nanmean(0).nan_to_num(0.0).float()
-    known = filled(dataset, items, fill)
-    y = dataset.y[items]
-    targets = y[:, None] if dataset.task.kind == "multi-class" else y
-    trees, roots, start = [], [], 0
-    for number in range(targets.shape[1]):
-        grown = _grow(dataset, known, targets[:, number], section, derive(seed, "forest", number) % (1 << 31))
-        sizes = [len(tree["feature"]) for tree in grown]
-        first = start + np.concatenate(([0], np.cumsum(sizes)))
-        for tree, place in zip(grown, first[:-1], strict=True):
-            tree["right"] = np.where(tree["feature"] >= 0, tree["right"] + place, 0)
-        trees += grown
-        roots.append(first[:-1])
-        start = int(first[-1])
-    whole = {name: np.concatenate([tree[name] for tree in trees]) for name in trees[0]}
-    return Forest(
-        feature=torch.from_numpy(whole["feature"].astype(np.int32)),
-        threshold=torch.from_numpy(whole["threshold"]),
-        right=torch.from_numpy(whole["right"].astype(np.int32)),
-        value=torch.from_numpy(whole["value"]),
-        roots=torch.from_numpy(np.stack(roots)),
-        fill=fill,
-    )
-
-
 def choose_weight(
     dataset: Dataset, outputs: Tensor, forest: Tensor, items: Tensor, calibration: Calibration | None
 ) -> float:
@@ -140,56 +107,6 @@ def choose_weight(
     error = more.std(axis=1, ddof=1) / np.sqrt(len(groups)) if len(groups) > 1 else 0.0
     allowed = [weight for weight, good in zip(WEIGHTS, finite & (more.mean(axis=1) <= error), strict=True) if good]
     return min(allowed, key=lambda weight: abs(weight - 0.5))
-
-
-def _grow(
-    dataset: Dataset, values: npt.NDArray[np.float32], targets: Tensor, section: BlendSection, seed: int
-) -> list[dict[str, npt.NDArray[Any]]]:
-    """The trees of one target, each with nodes that are numbered from 0."""
-    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-
-    task = dataset.task
-    there = present_labels(targets).numpy()
-    width = task.outputs if task.kind == "multi-class" else 1
-    if not there.any():
-        unknown = 0.0 if task.kind == "regression" else 0.5
-        leaf = {"feature": np.array([-1]), "threshold": np.zeros(1, np.float32), "right": np.zeros(1, np.int64)}
-        return [leaf | {"value": np.full((1, width), unknown)} for _ in range(section.trees)]
-    options: dict[str, Any] = {
-        "n_estimators": section.trees,
-        "min_samples_leaf": section.min_leaf,
-        "n_jobs": torch.get_num_threads(),
-        "random_state": seed,
-    }
-    labels = targets.numpy()[there]
-    if task.kind == "regression":
-        fitted = RandomForestRegressor(max_features=1 / 3, **options).fit(values[there], labels.astype(np.float64))
-        codes = None
-    else:
-        fitted = RandomForestClassifier(max_features="sqrt", **options).fit(values[there], labels.astype(np.int64))
-        codes = fitted.classes_
-    return [_arrays(tree.tree_, codes, width) for tree in fitted.estimators_]
-
-
-def _arrays(tree: Any, codes: npt.NDArray[np.int64] | None, width: int) -> dict[str, npt.NDArray[Any]]:
-    inner = tree.children_left >= 0
-    assert (tree.children_left[inner] == inner.nonzero()[0] + 1).all()
-    threshold = tree.threshold.astype(np.float32)
-    above = threshold > tree.threshold  # descriptors are float32: the next number below decides the same
-    threshold[above] = np.nextafter(threshold[above], np.float32(-np.inf))
-    if codes is None:
-        value = tree.value[:, 0, :]
-    else:
-        shares = tree.value[:, 0, :] / tree.value[:, 0, :].sum(1, keepdims=True)
-        every = np.zeros((len(shares), max(width, 2)))
-        every[:, codes] = shares
-        value = every if width > 1 else every[:, 1:]
-    return {
-        "feature": np.where(inner, tree.feature, -1),
-        "threshold": np.where(inner, threshold, np.float32(0.0)),
-        "right": tree.children_right.astype(np.int64),
-        "value": np.ascontiguousarray(value, dtype=np.float64),
-    }
 
 
 def _score(run: Run, dataset: Dataset, evaluation: Evaluation, outputs: Tensor, part: str) -> float | None:

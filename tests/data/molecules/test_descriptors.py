@@ -9,6 +9,7 @@ import pytest
 import torch
 from rdkit import Chem
 from rdkit.Chem import rdFingerprintGenerator, rdMolDescriptors
+from torch import Tensor
 from torch.testing import assert_close
 
 from deepergcn.data.batching.loader import GraphLoader
@@ -17,14 +18,15 @@ from deepergcn.data.molecules.descriptors import (
     MORGAN_SIZE,
     NAMES,
     PROPERTIES,
+    columns_of,
     describe,
     molecule_descriptors,
-    morgan_columns,
     morgan_shares,
 )
 from deepergcn.data.molecules.fragments import Fragments
 from deepergcn.data.molecules.parse import parse_molecules
 from deepergcn.data.molecules.read import read_molecules
+from deepergcn.data.tables.columns import read_columns
 from deepergcn.errors import InputError
 from tests.training.trained import molecule_file, write_lines
 
@@ -94,13 +96,20 @@ def test_a_count_of_one_atom_is_that_atom_s_alone() -> None:
     assert morgan_shares(SMILES[2]) is None
 
 
-def test_the_columns_of_morgan_counts_follow_the_order_of_the_names() -> None:
-    for names in (("morgan", "maccs"), ("rdkit", "morgan"), ("maccs", "rdkit", "morgan")):
-        found = molecule_descriptors(["CCO"], names).fingerprints
-        alone = molecule_descriptors(["CCO"], ("morgan",)).fingerprints
-        assert found is not None
-        assert alone is not None
-        assert_close(found[:, morgan_columns(names)], alone)
+def test_the_columns_of_each_descriptor_follow_the_order_of_the_names(tmp_path: Path) -> None:
+    table = read_columns(write_lines(tmp_path / "numbers.csv", "a,b", "1,2", "3,4"))
+
+    def joined(names: tuple[str, ...]) -> Tensor:
+        found = molecule_descriptors(SMILES[:2], names, table=table).fields().values()
+        return torch.cat([values.float() for values in found if values is not None], 1)
+
+    every = ("b", "rdkit", "maccs", "a", "morgan", "properties")
+    for names in (("morgan", "maccs"), ("rdkit", "morgan"), ("maccs", "rdkit", "morgan"), every):
+        found = joined(names)
+        columns = columns_of(names)
+        assert sorted(np.concatenate(list(columns.values())).tolist()) == list(range(found.shape[1]))
+        for name in names:
+            assert_close(found[:, columns[name]], joined((name,)), equal_nan=True)
 
 
 def test_numbers_are_those_of_rdkit_and_unknown_where_it_gives_none() -> None:

@@ -170,10 +170,15 @@ def molecule_descriptors(
     return MoleculeDescriptors(found.fingerprints, torch.cat(both, dim=1))
 
 
-def morgan_columns(names: Sequence[str]) -> slice:
-    """The columns of the Morgan counts among all descriptors of these names, of which ``morgan`` is one."""
-    first = MACCS_SIZE if "maccs" in names[: names.index("morgan")] else 0
-    return slice(first, first + MORGAN_SIZE)
+def columns_of(names: Sequence[str]) -> dict[str, npt.NDArray[np.int64]]:
+    """The columns of every one of these descriptors among all of them: counts come first, columns of a file last."""
+    sizes = {"morgan": MORGAN_SIZE, "maccs": MACCS_SIZE, "properties": len(PROPERTIES), "rdkit": len(NAMES)}
+    rank = {"morgan": 0, "maccs": 0, "properties": 1, "rdkit": 1}
+    found, start = {}, 0
+    for name in sorted(check_names(names), key=lambda name: rank.get(name, 2)):
+        found[name] = np.arange(start, start + sizes.get(name, 1))
+        start += sizes.get(name, 1)
+    return found
 
 
 def morgan_shares(text: str, fragments: Fragments = "all") -> npt.NDArray[np.float64] | None:

@@ -24,7 +24,9 @@ _DTYPES = {
     "value": torch.float64,
     "roots": torch.int64,
     "fill": torch.float32,
+    "class_weight": torch.float64,
 }
+_MATRICES = ("value", "roots", "class_weight")
 _ROWS = 4096  # at a time, each with as many floats as there are descriptors
 
 
@@ -42,6 +44,8 @@ class Forest:
             number, the probability of the positive class or the target itself.
         roots: int64 [targets, trees], the number of the first node of every tree.
         fill: float32 [descriptors], what stands for an unknown descriptor: its mean in the train part.
+        class_weight: float64 [targets, width], the weight of every class of a multi-class task when the trees were
+            grown, otherwise that of the positive class beside 1 of the negative; 1 for numbers.
     """
 
     feature: Tensor
@@ -50,6 +54,7 @@ class Forest:
     value: Tensor
     roots: Tensor
     fill: Tensor
+    class_weight: Tensor
 
     @property
     def trees(self) -> int:
@@ -63,10 +68,12 @@ class Forest:
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, Tensor], task: Task, origin: str) -> "Forest":
         """The forest of these arrays; what could not have been fitted to such a task is refused."""
-        arrays = {}
+        arrays: dict[str, Tensor] = {}
         for name, dtype in _DTYPES.items():
             found = tensors.get(f"{PREFIX}{name}")
-            dimensions = 2 if name in ("value", "roots") else 1
+            if name == "class_weight" and found is None:  # a file of before there were weights
+                found = torch.ones(len(arrays["roots"]), arrays["value"].shape[1], dtype=dtype)
+            dimensions = 2 if name in _MATRICES else 1
             if found is None or found.dtype != dtype or found.dim() != dimensions or not found.numel():
                 raise InputError(f"{origin}: {PREFIX}{name} is damaged; expected {dtype} of {dimensions} dimensions")
             if found.is_floating_point() and not bool(found.isfinite().all()):
@@ -77,7 +84,7 @@ class Forest:
         return forest
 
     def __call__(self, dataset: Dataset, items: Tensor) -> Tensor:
-        """float64 [items, outputs]: the mean of what the trees say about these graphs."""
+        """float64 [items, outputs]: what the trees say about these graphs, on average; see :func:`unweighted`."""
         found = [self._of_rows(dataset, rows) for rows in items.split(_ROWS)]
         return torch.cat(found) if found else self.value.new_zeros(0, self._outputs)
 
@@ -87,7 +94,10 @@ class Forest:
 
     def _of_rows(self, dataset: Dataset, rows: Tensor) -> Tensor:
         values = filled(dataset, rows, self.fill)
-        targets = [self._mean(values, roots) for roots in self.roots.numpy()]
+        targets = [
+            unweighted(self._mean(values, roots), weight)
+            for roots, weight in zip(self.roots.numpy(), self.class_weight.numpy(), strict=True)
+        ]
         return torch.from_numpy(np.concatenate(targets, axis=1))
 
     def _mean(self, values: npt.NDArray[np.float32], roots: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
@@ -105,6 +115,8 @@ class Forest:
             sizes
             and self._outputs == task.outputs
             and (self.value.shape[1] == 1 or task.kind == "multi-class")
+            and self.class_weight.shape == (len(self.roots), self.value.shape[1])
+            and bool((self.class_weight > 0).all())
             and int(self.feature.max()) < len(self.fill)
             and bool((inner + 1 < nodes).all())
             and bool((self.right[inner] > inner).all())
@@ -112,6 +124,23 @@ class Forest:
             and bool(((self.roots >= 0) & (self.roots < nodes)).all())
         ):
             raise InputError(f"{origin}: its forest is damaged, or is not one for {task.outputs} outputs")
+
+
+def unweighted(shares: npt.NDArray[np.float64], weight: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    r"""The probabilities [items, width] at the true frequencies of classes, of those learned with weights [width].
+
+    Labels of class c that count :math:`w_c` times are labels whose classes are :math:`w_c` times as frequent, so that
+    :math:`q_c \propto w_c \, p_c` is learned instead of the probability :math:`p_c`. Hence :math:`p_c = (q_c / w_c) /
+    \sum_k q_k / w_k`, and :math:`p = q / (q + w (1 - q))` where the positive class alone has a weight (Elkan, *The
+    Foundations of Cost-Sensitive Learning*, 2001). The order of items by the probability of a positive class stays.
+    """
+    if bool((weight == 1).all()):
+        return shares
+    if shares.shape[1] == 1:
+        return shares / (shares + weight * (1 - shares))
+    fewer = shares / weight
+    probabilities: npt.NDArray[np.float64] = fewer / fewer.sum(axis=1, keepdims=True)
+    return probabilities
 
 
 def filled(dataset: Dataset, items: Tensor, fill: Tensor) -> npt.NDArray[np.float32]:
