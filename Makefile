@@ -33,7 +33,9 @@ test-gpu: $(READY) ## run all tests of the GPU kernels, interpreted on the CPU a
 	DEEPERGCN_GPU_TESTS=all $(BIN)/pytest --numprocesses 2 --dist worksteal tests/ops/gpu
 
 # Each setting takes a processor's features away and compiles every kernel anew. NUMBA_CACHE_DIR is for other packages.
+# Other interpreters: make test-processors PYTHONS='/path/to/python3.12 /path/to/python3.13'.
 PROCESSORS := NUMBA_CPU_NAME=generic ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=1
+PYTHONS := python3.11 python3.12 python3.13
 test-processors: $(READY) ## run the tests of operators, networks and one training with a processor's features off
 	@for setting in $(PROCESSORS); do \
 		echo "$$setting, kernels compiled anew: tests of ops, nn and one training"; \
@@ -42,15 +44,16 @@ test-processors: $(READY) ## run the tests of operators, networks and one traini
 			tests/ops tests/nn tests/training/test_loop.py || { rm -rf $$cache; exit 1; }; \
 		rm -rf $$cache; \
 	done
-	@for version in 3.11 3.12 3.13; do \
-		case "$$($(BIN)/python --version)" in *" $$version."*) continue;; esac; \
-		if ! python$$version -c '' 2>/dev/null; then echo "Python $$version skipped: no python$$version here"; continue; fi; \
-		folder=$$(mktemp -d); python$$version -m venv $$folder; \
+	@for python in $(PYTHONS); do \
+		version=$$($$python --version 2>/dev/null) || { echo "$$python skipped: it is not here"; continue; }; \
+		[ "$$version" = "$$($(BIN)/python --version)" ] && continue; \
+		echo "$$version: tests of ops, nn and one training"; \
+		folder=$$(mktemp -d); $$python -m venv $$folder; \
 		if $$folder/bin/python -m pip install --quiet --constraint $(LOCK) torch >/dev/null 2>&1; then \
 			$$folder/bin/python -m pip install --quiet --constraint $(LOCK) --editable '.[dev]' && \
 			$$folder/bin/pytest -q --numprocesses 2 --dist worksteal tests/ops tests/nn tests/training/test_loop.py || \
 			{ rm -rf $$folder; exit 1; }; \
-		else echo "Python $$version skipped: $$(grep '^torch==' $(LOCK)) cannot be installed for it"; fi; \
+		else echo "$$version skipped: $$(grep '^torch==' $(LOCK)) cannot be installed for it"; fi; \
 		rm -rf $$folder; \
 	done
 
