@@ -23,7 +23,7 @@ FRONT = {
     "power-mean aggregation, learned p: the same": ("aggregation_arxiv", "power mean"),
     "softmax with 8 edge features: 790,000 edges, 64 channels": ("aggregation_proteins", "softmax"),
     "training step of 112 layers on that graph": ("step_proteins", "112-layer"),
-    "training step of 7 layers on ogbn-arxiv's graph": ("step_arxiv", "7-layer"),
+    "training step of 28 layers on ogbn-arxiv's graph": ("step_arxiv", "28-layer"),
     "training step of ogbg-molhiv's network, batch of 256": ("step_molhiv", "batch of 256"),
     "epoch of ogbg-molhiv, with evaluation": ("epoch_molhiv", "epoch"),
 }

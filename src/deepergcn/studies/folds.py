@@ -16,7 +16,7 @@ from deepergcn.errors import InputError
 from deepergcn.runs.folders import fold_folder, fold_folders, resumed_folder, run_folder
 from deepergcn.runs.run import Run, read_json
 from deepergcn.studies.members import MembersSummary, check_folder, recorded, scores_of, write_summary
-from deepergcn.training.distributed import is_first_process
+from deepergcn.training.processes.distributed import is_first_process
 from deepergcn.training.train import train
 
 FOLDS = "folds.json"

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
 from deepergcn.runs.run import Run
-from deepergcn.training.distributed import is_first_process
+from deepergcn.training.processes.distributed import is_first_process
 from deepergcn.training.signals import Interrupted
 
 Begun = Callable[[Path], Mapping[int, Path]]

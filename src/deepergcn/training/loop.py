@@ -17,6 +17,7 @@ from deepergcn.runs.model.model_file import TrainedModel, save_model
 from deepergcn.runs.model.network import AnyNetwork, Rescale
 from deepergcn.runs.run import Run, Summary
 from deepergcn.runs.state import Progress, Scores, resume_state, save_state
+from deepergcn.training.processes.exchange import gather
 from deepergcn.training.scoring.calibrate import fit_calibration
 from deepergcn.training.scoring.evaluation import Evaluation
 from deepergcn.training.scoring.losses import LossFunction, balanced_weight, make_loss
@@ -182,11 +183,9 @@ class Loop:
         """The sums over all processes, in one exchange that also tells them of a signal that any of them received."""
         if self.fabric.world_size == 1:
             return losses, labels
-        mine = torch.tensor([losses, labels, self.signals.received], dtype=torch.float64)
-        told = [torch.empty_like(mine) for _ in range(self.fabric.world_size)]
-        torch.distributed.all_gather(told, mine)
-        losses, labels, _ = torch.stack(told).sum(0).tolist()
-        self._signal = int(max(float(one[2]) for one in told))
+        told = gather(torch.tensor([losses, labels, self.signals.received], dtype=torch.float64))
+        losses, labels, _ = told.sum(0).tolist()
+        self._signal = int(told[:, 2].max())
         return losses, labels
 
     def _fit_scale(self) -> None:

@@ -25,6 +25,7 @@ from deepergcn.training.average import WeightAverage
 from deepergcn.training.finite import check_finite, check_gradient, explained
 from deepergcn.training.flag import flag_step
 from deepergcn.training.optimizer import learning_rate, make_optimizer
+from deepergcn.training.processes.exchange import exchange_gradients
 from deepergcn.training.scoring.losses import LossFunction
 from deepergcn.training.seeds import seed_torch
 from deepergcn.training.steps import labelled, learned_weight
@@ -86,6 +87,7 @@ class Stepper:
         self.loss, self.source, self._add_up = loss, source, add_up
         self.optimizer = make_optimizer(model, recipe.optimizer)
         self._wrapped, self._stepped = fabric.setup(model, self.optimizer)
+        exchange_gradients(self._wrapped)
         # After setup, which moves the model: the average goes where the parameters are.
         decay = recipe.training.average
         self.average = None if decay is None else WeightAverage(model, decay)

@@ -23,10 +23,12 @@ from deepergcn.runs.lock import locked
 from deepergcn.runs.model.network import build_model
 from deepergcn.runs.run import Run, Summary
 from deepergcn.runs.sample import write_sample
-from deepergcn.training.batch_norm import synchronize
 from deepergcn.training.blend import fit_blend
 from deepergcn.training.cost.estimate import CAREFUL, Cost, estimate
-from deepergcn.training.distributed import (
+from deepergcn.training.loop import Loop
+from deepergcn.training.prepare import Plan, plan_resume, plan_run, prepare
+from deepergcn.training.processes.batch_norm import synchronize
+from deepergcn.training.processes.distributed import (
     from_first,
     launch,
     make_fabric,
@@ -34,8 +36,7 @@ from deepergcn.training.distributed import (
     under_torchrun,
     with_threads,
 )
-from deepergcn.training.loop import Loop
-from deepergcn.training.prepare import Plan, plan_resume, plan_run, prepare
+from deepergcn.training.processes.exchange import exchange
 from deepergcn.training.scoring.outcome import write_outcome
 from deepergcn.training.seeds import seed_torch
 from deepergcn.training.signals import Interrupted, Signals
@@ -149,7 +150,7 @@ def _work(
 ) -> Summary | Interrupted:
     """The work of one process: train, and in the first write down how the run ended."""
     callback = callback if fabric.is_global_zero else Callback()
-    with Signals().watched() as signals, with_threads(threads):
+    with Signals().watched() as signals, with_threads(threads), exchange(fabric):
         try:
             run = Run.open(folder)
             dataset = load_data(run.recipe) if dataset is None else dataset

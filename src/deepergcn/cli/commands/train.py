@@ -70,7 +70,7 @@ def train(
         from deepergcn.studies.folds import train_folds
         from deepergcn.studies.pool import Stopped
         from deepergcn.studies.seeds import train_runs
-        from deepergcn.training.distributed import is_first_process
+        from deepergcn.training.processes.distributed import is_first_process
         from deepergcn.training.signals import Interrupted
         from deepergcn.training.train import train as train_one
 

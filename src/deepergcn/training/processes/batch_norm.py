@@ -11,6 +11,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from deepergcn.nn.norms import BatchNorm
 from deepergcn.ops import norm_relu_dropout as ops
 from deepergcn.ops.kernels import normalization
+from deepergcn.training.processes.exchange import gather
 
 
 class _Normalize(torch.autograd.Function):
@@ -43,8 +44,7 @@ class _Normalize(torch.autograd.Function):
         y, weight, scale, count = ctx.saved_tensors
         g = grads[0].to(weight.dtype)
         mine = torch.stack((g.sum(0), (g * y).sum(0)))
-        total = mine.clone()
-        torch.distributed.all_reduce(total)
+        total = gather(mine).sum(0)
         dx = weight * scale * (g - total[0] / count - y * (total[1] / count))
         return dx.to(ctx.dtype), mine[1], mine[0], None
 
@@ -76,8 +76,7 @@ class _NormReluDropout(torch.autograd.Function):
         g, dx, passes = grads[0].contiguous(), torch.empty_like(x), ops.passes_of(x)
         norm = normalization.norm_of(x, weight, bias, mean.to(weight), variance.to(weight), "batch", ctx.eps)
         mine = passes.sums(g, x, norm, ctx.mask, dx)
-        total = mine.clone()
-        torch.distributed.all_reduce(total)
+        total = gather(mine).sum(0)
         level, tilt = (total / count).to(weight.dtype)
         passes.slopes(g, x, norm, ctx.mask, level, tilt, dx)
         dbias, dweight = (found.to(weight.dtype) for found in mine)
@@ -86,10 +85,7 @@ class _NormReluDropout(torch.autograd.Function):
 
 def _over_processes(mean: Tensor, squares: Tensor, rows: int) -> tuple[Tensor, Tensor, Tensor]:
     """Mean, variance and number of the rows of all processes, each [channels], from those of this one."""
-    mine = torch.stack((mean, squares, torch.full_like(mean, rows)))
-    told = [torch.empty_like(mine) for _ in range(torch.distributed.get_world_size())]
-    torch.distributed.all_gather(told, mine)
-    means, every, counts = torch.stack(told).unbind(1)
+    means, every, counts = gather(torch.stack((mean, squares, torch.full_like(mean, rows)))).unbind(1)
     count = counts.sum(0)
     middle = (counts * means).sum(0) / count
     return middle, (every + counts * (means - middle).square()).sum(0) / count, count

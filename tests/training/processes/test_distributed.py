@@ -13,7 +13,7 @@ import torch
 from torch.multiprocessing.spawn import ProcessExitedException, ProcessRaisedException
 
 from deepergcn.errors import InputError
-from deepergcn.training import distributed
+from deepergcn.training.processes import distributed
 from deepergcn.training.train import train
 from tests.training.small import molecule_settings, molecules
 
