@@ -34,6 +34,16 @@ def test_what_is_kept_grows_in_a_line_and_the_generator_stays(path: Path) -> Non
     assert (probe.steps, probe.evaluated) == (4, 4)  # two partitions, two draws
 
 
+@pytest.mark.parametrize(("batch_size", "steps", "full_steps"), [(7, 3, 20 / 7), (20, 1, 1.0), (64, 1, 1.0)])
+def test_a_small_last_batch_takes_its_share_of_a_step(
+    batch_size: int, steps: int, full_steps: float, tmp_path: Path
+) -> None:
+    settings = molecule_settings(molecules(tmp_path), f"training.batch_size={batch_size}")
+    recipe = load_recipe("solubility", settings)
+    probe = Probe(recipe, load_data(recipe))
+    assert (probe.steps, probe.full_steps) == (steps, pytest.approx(full_steps))
+
+
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return network(tmp_path_factory.mktemp("data"))
@@ -55,6 +65,7 @@ def cost(path: Path, *settings: str, available: int = 10**10, disturbed: float =
         first_draw=3.0,
         later_draw=1.0,
         steps=4,
+        full_steps=4.0,
         evaluated=2,
         draw=1.0,
         score=2.0,

@@ -165,7 +165,7 @@ class _Line:
         activations = peak(depth, segments, kept)
         step = self._at("step") * max(training.flag_ascents, 1)
         step += sum(segments) * self._slope("forward") * self._share()
-        epoch = probe.first_draw + (probe.steps - 1) * probe.later_draw + probe.steps * step
+        epoch = probe.first_draw + (probe.steps - 1) * probe.later_draw + probe.full_steps * step
         epoch += (probe.evaluated * (probe.draw + self._at("forward")) + probe.score) / recipe.evaluation.every
         epoch += 1.3 * self._at("save")  # the state in every epoch, the model where it is the best so far
         memory = max(still + around + activations, evaluation)

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import TypeVar
 
 import torch
@@ -27,6 +28,7 @@ SHALLOW = 2
 """The layers of the first network that is measured."""
 
 _STEPS = 3  # batches of graphs differ in size: several of them are timed
+_SHORT = 0.5  # seconds of what is called twice
 _STATE = Progress()
 T = TypeVar("T")
 
@@ -64,6 +66,7 @@ class Probe:
     Attributes:
         first_draw, later_draw: seconds to make the first batch of an epoch, and each of the others.
         steps: the number of steps of an epoch.
+        full_steps: the same in batches of full size: the last batch of graphs may have few.
         evaluated: the number of batches of an evaluation.
         draw: seconds to make one of these.
         score: seconds to score their outputs.
@@ -75,8 +78,13 @@ class Probe:
         self.recipe, self.dataset, self.inputs = recipe, dataset, dataset_inputs(dataset)
         source = training_batches(dataset, recipe.training, seed, 0, processes, recipe.links)
         self.steps = len(source)
+        self.full_steps = float(self.steps)
+        if dataset.task.level == "graph":
+            graphs = len(dataset.split["train"])
+            self.full_steps = graphs / min(graphs, recipe.training.batch_size)
         steps, wanted = source.steps(1), 2 if dataset.task.level == "node" else _STEPS
         self.first_draw, first = _timed(lambda: next(steps))
+        self.first_draw = _warm(self.first_draw, lambda: next(source.steps(1)))
         self.batches, draws = [first], []
         while len(self.batches) < min(wanted, self.steps):
             seconds, batches = _timed(lambda: next(steps))
@@ -92,14 +100,15 @@ class Probe:
         self.evaluated = -(-len(groups) * self.evaluation.draws // processes)
         self.draw: float
         self.seen: GraphBatch | None
-        gathered = self.evaluation.source.gather(0, groups[:1])
         self.draw, self.seen = 0.0, None
         if groups:
-            self.draw, seen = _timed(lambda: next(gathered))
+            self.draw, seen = _timed(lambda: next(self.evaluation.source.gather(0, groups[:1])))
+            self.draw = _warm(self.draw, lambda: next(self.evaluation.source.gather(0, groups[:1])))
             self.seen = seen[0]
         outputs = torch.zeros(dataset.num_items, dataset.task.outputs)
         self.loss = make_loss(dataset.task, None)
         self.score, _ = _timed(lambda: self.evaluation.scores(outputs, 1, self.loss))
+        self.score = _warm(self.score, lambda: self.evaluation.scores(outputs, 1, self.loss))
         give_back()
         self.base = resident_memory() or 0
 
@@ -129,7 +138,7 @@ class Probe:
             spent = [_timed(partial(step, self.batches[0]))[0]]
         passes = max(min(int(seconds / (2 * max(spent[0], 1e-4) * len(self.batches))), 3), 0)
         times = [
-            min([_timed(partial(step, batches))[0] for _ in range(passes)] + spent * (number == 0))
+            median([_timed(partial(step, batches))[0] for _ in range(passes)] + spent * (number == 0))
             for number, batches in enumerate(self.batches[: len(self.batches) if passes else 1])
         ]
         forward, forward_rise = self._evaluate(model, passes)
@@ -170,6 +179,11 @@ class Probe:
     def _precision(self) -> AbstractContextManager[object]:
         bf16 = self.recipe.training.precision == "bf16"
         return torch.autocast("cpu", torch.bfloat16) if bf16 else nullcontext()
+
+
+def _warm(seconds: float, function: Callable[[], object]) -> float:
+    """The seconds without what a first call alone takes, where a second call is short; ``seconds`` are of the first."""
+    return seconds if seconds > _SHORT else min(seconds, _timed(function)[0])
 
 
 def _timed(function: Callable[[], T]) -> tuple[float, T]:

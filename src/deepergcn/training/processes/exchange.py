@@ -7,11 +7,11 @@ way, so that all have the same bits.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
+from torch.distributed import GradBucket
 from torch.futures import Future
 from torch.nn.parallel import DistributedDataParallel
 
@@ -53,8 +53,8 @@ def exchange_gradients(network: nn.Module) -> None:
             module.register_comm_hook(_shared, _mean_over_processes)
 
 
-def _mean_over_processes(shared: SharedMemory, bucket: Any) -> Future[Tensor]:
-    """The gradients in a ``GradBucket`` of torch, averaged in place."""
+def _mean_over_processes(shared: SharedMemory, bucket: GradBucket) -> Future[Tensor]:
+    """The gradients in ``bucket``, averaged in place."""
     gradient: Tensor = bucket.buffer().div_(torch.distributed.get_world_size())
     for part in gradient.split(SIZE // gradient.element_size()):
         shown = torch.from_numpy(shared.show(_bytes(part).numpy())).view(part.dtype)
