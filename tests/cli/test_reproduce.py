@@ -29,7 +29,12 @@ def test_a_study_is_planned_run_and_reported(deepergcn: Program, tmp_path: Path)
     words += [word for setting in SMALL for word in ("--set", setting)]
     planned = deepergcn("reproduce", *words, "--dry-run", "--jobs", 2)
     assert planned.code == 0, planned.err
-    assert "plain/layers-1/seed-0" in planned.out
+    lines = [line.split()[:3] for line in planned.out.splitlines()]
+    assert ["cell", "seeds", "epochs"] in lines
+    assert [line for line in lines if line[0].endswith("/layers-1")] == [
+        ["plain/layers-1", "1", "2"],
+        ["res+/layers-1", "1", "2"],
+    ]
     assert "2 cells to train: " in planned.out
     assert not Path("out").exists()
     done = deepergcn("reproduce", *words, "--jobs", 2)

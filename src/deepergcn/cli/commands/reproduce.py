@@ -116,16 +116,19 @@ def _run(plan: "Plan", jobs: int, threads: int, ray: Text) -> None:
 
 
 def _dry_run(plan: "Plan", jobs: int) -> None:
-    """List the cells with the estimated time of each on one thread."""
+    """List the cells with the number of seeds left to train, and the estimated time of each on one thread."""
     from deepergcn.studies.estimate import estimate_cells
 
     todo = plan.unfinished()
     seconds = estimate_cells(todo)
-    cells = (
-        (cell.name, str(cell.recipe.training.epochs), _duration(seconds[cell.name]) if cell in todo else "finished")
-        for cell in plan.cells
-    )
-    print_table(("cell", "epochs", "time"), cells, right=["epochs", "time"])
+    lines: dict[str, tuple[str, str, str]] = {}
+    for cell in plan.cells:
+        left = [other for other in todo if (other.row, other.column) == (cell.row, cell.column)]
+        told = _duration(seconds[left[0].name]) if left else "finished"
+        name = cell.name.removesuffix(f"/seed-{cell.seed}")
+        lines[name] = str(len(left)), str(cell.recipe.training.epochs), told
+    rows = ((name, *line) for name, line in lines.items())
+    print_table(("cell", "seeds", "epochs", "time of each"), rows, right=["seeds", "epochs", "time of each"])
     total = sum(seconds.values())
     say(f"{len(todo)} cells to train: {_duration(total)} in one process, {_duration(total / jobs)} in {jobs}")
 
