@@ -46,13 +46,15 @@ def test_a_chemist(deepergcn: Program, folder: Path) -> None:
     assert trained.code == 0, trained.err
     assert "positive is active (by its meaning" in trained.out
     assert "split     scaffold (as given)" in trained.out
-    assert "test rocauc" in trained.out
+    score = r"[01]\.\d{4}"
+    told = rf"test rocauc {score} \(valid {score}\) with the forest and the network of epoch \d, the best by validation"
+    assert re.search(told, trained.out)
     assert deepergcn(*other).out.startswith("other_lab.csv (20 rows with a label) rocauc ")
     assert deepergcn(*predict).code == 0
     hits = rows(folder / "hits.csv")
     assert [row["name"] for row in hits] == [f"library {i}" for i in range(12)]
     assert all(0 <= float(row["p(active)"]) <= 1 for row in hits)
-    assert deepergcn(*explain, "--most", 2).out.startswith("why.csv: 2 rows explained")
+    assert deepergcn(*explain, "--most", 2).out.startswith("why.csv: 2 rows explained (--most explains more)")
     assert {row["id"] for row in rows(folder / "why.csv")} <= {row["smiles"] for row in hits}
     assert deepergcn(*report).code == 0
     page = (folder / "runs" / "assay" / "report.html").read_text(encoding="utf-8")

@@ -149,7 +149,7 @@ def write_contributions(path: Path, explanations: Sequence[Explanation]) -> None
             rows.append([one.id, one.output, "descriptors", "", "", one.descriptors])
         rows.append([one.id, one.output, "missing", "", "", one.residual])
     header = ["id", "output", "part", "node", "other", "contribution"]
-    write_text(path, csv_text([header, *rows]))
+    write_text(path, csv_text([header, *([*names, f"{value:.7g}"] for *names, value in rows)]))
 
 
 def write_page(path: Path, explanations: Sequence[Explanation], title: str) -> None:

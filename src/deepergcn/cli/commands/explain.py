@@ -66,5 +66,6 @@ def explain(
     page = output.with_suffix(".html")
     write_page(page, found, f"{run}: {given}")
     outside = sum(bool(one.outside) for one in found)
-    say(f"{output}: {len(found)} rows explained" + (f", {outside} outside the training domain" if outside else ""))
+    told = [f"{output}: {len(found)} rows explained{' (--most explains more)' if len(found) == most else ''}"]
+    say(", ".join([*told, *([f"{outside} outside the training domain"] if outside else [])]))
     say(f"page {page}")

@@ -26,7 +26,7 @@ def report(
         bool, typer.Option(help="Predict the test part of single runs, for confusion, ROC and worst errors.")
     ] = True,
 ) -> None:
-    """Write one self-contained HTML page with tables, curves and dynamics."""
+    """Write runs or studies as one self-contained HTML page, with tables and curves."""
     from deepergcn.studies.write_report import write_report
 
     for path in write_report(folders, out=out, export=export, results=results, predictions=predictions):

@@ -137,8 +137,10 @@ def _tell(run: "Run") -> None:
     if summary is None:
         return
     score = "has nothing to score" if summary.test_score is None else f"{summary.test_score:.4f}"
-    by = "the last" if summary.valid_score is None else f"the best by validation ({summary.valid_score:.4f})"
-    say(f"test {summary.metric} {score} at epoch {summary.best_epoch}, {by}; {summary.seconds:.0f} s")
+    by = "the last" if summary.valid_score is None else "the best by validation"
+    valid = "" if summary.valid_score is None else f" (valid {summary.valid_score:.4f})"
+    network = "at" if summary.blend is None else "with the forest and the network of"
+    say(f"test {summary.metric} {score}{valid} {network} epoch {summary.best_epoch}, {by}; {summary.seconds:.0f} s")
     if summary.blend is not None:
         say(f"blend {summary.blend.line(summary.metric)}")
     scores = run.scores()
