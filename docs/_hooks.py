@@ -20,7 +20,7 @@ _SEVERAL = re.compile(r"<code>(\w+(?:, \w+)+)</code>(?=\s*</td>)")
 _OTHERS = re.compile(r"</code>\s*</td>\s*<td>\s*</td>.*?</tr>", re.DOTALL)
 _STYLE = re.compile(r"<style>.*?</style>\n", re.DOTALL)
 _CELL = re.compile(r"<td>[^<]*</td>")
-_UNIT = re.compile(r"(?<=\d) (?=(?:s|ms|GB|MB|seeds?)\b|±)|(?<=±) ")
+_UNIT = re.compile(r"(?<=\d) (?=(?:s|ms|GB|MB|seeds?)\b|±)|(?<=±) | (?=[\u00b9\u00b2])")
 _CODE = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
 
 
@@ -95,7 +95,8 @@ def on_page_content(html: str, **_: Any) -> str:
     """Docstrings name classes and functions by Sphinx's roles, which a reader need not see.
 
     A parameter without a type is one of several in a line, or of another class: its default is in the signature. Code
-    that is wider than the screen of a telephone may be broken there, and a number stays with its unit.
+    that is wider than the screen of a telephone may be broken there; a number stays with its unit, a note's mark with
+    its word.
     """
     html = _OTHERS.sub(lambda found: found[0].replace("<em>required</em>", ""), html)
     html = _SEVERAL.sub(lambda found: ", ".join(f"<code>{name}</code>" for name in found[1].split(", ")), html)

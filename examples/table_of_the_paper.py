@@ -1,7 +1,7 @@
 """Two cells of the paper's Table 1, on the molecules that come with the package.
 
-Every cell is an ordinary run directory; call a stopped study again and it goes on.
-One epoch of a small network is nothing to conclude from: it shows the way.
+Every cell is an ordinary run directory, and a study that was stopped continues.
+One epoch of a small network proves nothing: it only shows how a study is run.
 ``deepergcn reproduce table-1`` is the same on the command line.
 
 It prints::
