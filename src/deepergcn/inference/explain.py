@@ -11,6 +11,7 @@ from torch import Tensor
 from deepergcn.data.batching.batch import GraphBatch
 from deepergcn.data.batching.sources import batch_source
 from deepergcn.data.dataset import Dataset
+from deepergcn.data.molecules.descriptor_names import columns_of
 from deepergcn.data.provenance import MoleculeProvenance
 from deepergcn.data.storage.csv_text import csv_text
 from deepergcn.data.storage.files import write_text
@@ -184,7 +185,7 @@ class _Contributions:
 
 def _on_atoms(model: Predictor, one: _Contributions, smiles: str) -> _Contributions:
     """The contributions with those of Morgan counts as contributions of atoms."""
-    from deepergcn.data.molecules.descriptors import columns_of, morgan_shares  # here, as RDKit is slow
+    from deepergcn.data.molecules.descriptors import morgan_shares  # here, as RDKit is slow
 
     known = model.info.provenance
     shares = morgan_shares(smiles, known.fragments if isinstance(known, MoleculeProvenance) else "all")

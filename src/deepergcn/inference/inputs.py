@@ -129,7 +129,7 @@ def read_rows_to_predict(
     else:
         named = recipe.data.model_copy(update={"source": str(data), "edges": None if edges is None else str(edges)})
         rows = _whole(load_data(recipe.model_copy(update={"data": named})))
-    _check_features(rows.dataset, info)
+    check_features(rows.dataset, info)
     return rows
 
 
@@ -233,7 +233,8 @@ def _delimiter(info: RunInfo) -> str | None:
     return known.delimiter if isinstance(known, MoleculeProvenance) else None
 
 
-def _check_features(dataset: Dataset, info: RunInfo) -> None:
+def check_features(dataset: Dataset, info: RunInfo) -> None:
+    """An error if a dataset has other features than the network was trained on."""
     if dataset.task.level != info.inputs.task.level:
         raise InputError(
             f"{dataset.name}: is of level {dataset.task.level}; the network predicts at level {info.inputs.task.level}"

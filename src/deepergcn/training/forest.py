@@ -10,6 +10,7 @@ from torch import Tensor
 
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.descriptors import descriptor_values
+from deepergcn.data.molecules.descriptor_names import columns_of
 from deepergcn.data.seeds import derive
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
@@ -110,8 +111,6 @@ def _columns(section: BlendSection, dataset: Dataset, names: Sequence[str]) -> n
     """The columns that the forest learns from, among all descriptors; None if all of them."""
     if section.descriptors is None:
         return None
-    from deepergcn.data.molecules.descriptors import columns_of  # here, since other datasets do not need RDKit
-
     for name in section.descriptors:
         if name not in names:
             raise InputError(f"blend.descriptors has {name}; expected some of data.descriptors: {', '.join(names)}")

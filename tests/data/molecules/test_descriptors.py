@@ -7,22 +7,15 @@ from typing import get_args
 import numpy as np
 import pytest
 import torch
-from rdkit import Chem
-from rdkit.Chem import rdFingerprintGenerator, rdMolDescriptors
+from rdkit import Chem, rdBase
+from rdkit.Chem import Descriptors, rdFingerprintGenerator, rdMolDescriptors
 from torch import Tensor
 from torch.testing import assert_close
 
 from deepergcn.data.batching.loader import GraphLoader
-from deepergcn.data.molecules.descriptors import (
-    MACCS_SIZE,
-    MORGAN_SIZE,
-    NAMES,
-    PROPERTIES,
-    columns_of,
-    describe,
-    molecule_descriptors,
-    morgan_shares,
-)
+from deepergcn.data.molecules import descriptors
+from deepergcn.data.molecules.descriptor_names import MACCS_SIZE, MORGAN_SIZE, NUMBERS, PROPERTIES, columns_of
+from deepergcn.data.molecules.descriptors import describe, molecule_descriptors, morgan_shares
 from deepergcn.data.molecules.fragments import Fragments
 from deepergcn.data.molecules.parse import parse_molecules
 from deepergcn.data.molecules.read import read_molecules
@@ -60,9 +53,32 @@ def test_properties_are_those_of_rdkit_and_unknown_for_what_it_cannot_read() -> 
         assert float(found.descriptors[1, PROPERTIES.index(name)]) == pytest.approx(expected)
 
 
-def test_rdkit_computes_all_properties_of_the_list_that_models_are_trained_with() -> None:
+def test_rdkit_computes_all_numbers_of_the_lists_that_models_are_trained_with() -> None:
     assert set(PROPERTIES) <= set(rdMolDescriptors.Properties.GetAvailableProperties())
-    assert len(set(PROPERTIES)) == 34
+    assert len(set(PROPERTIES)) == len(PROPERTIES) == 34
+    assert set(NUMBERS) <= {name for name, _ in Descriptors.descList}
+    assert len(set(NUMBERS)) == len(NUMBERS) == 215
+
+
+def test_an_rdkit_with_a_longer_list_gives_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = molecule_descriptors(SMILES, ("rdkit",)).descriptors
+    later = [("new", lambda mol: 0.0), *reversed(Descriptors.descList)]
+    monkeypatch.setattr(Descriptors, "descList", later)
+    descriptors._functions.cache_clear()
+    try:
+        assert_close(molecule_descriptors(SMILES, ("rdkit",)).descriptors, expected, equal_nan=True)
+    finally:
+        descriptors._functions.cache_clear()
+
+
+def test_an_rdkit_without_one_of_the_numbers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Descriptors, "descList", [found for found in Descriptors.descList if found[0] != "qed"])
+    descriptors._functions.cache_clear()
+    try:
+        with pytest.raises(InputError, match=rf"descriptors rdkit: RDKit {rdBase.rdkitVersion} does not compute qed"):
+            molecule_descriptors(SMILES, ("rdkit",))
+    finally:
+        descriptors._functions.cache_clear()
 
 
 def test_lists_of_numbers_stand_in_the_order_of_their_names() -> None:
@@ -115,11 +131,11 @@ def test_the_columns_of_each_descriptor_follow_the_order_of_the_names(tmp_path: 
 def test_numbers_are_those_of_rdkit_and_unknown_where_it_gives_none() -> None:
     found = molecule_descriptors(SMILES, ("rdkit",)).descriptors
     assert found is not None
-    assert found.shape == (4, len(NAMES))
-    assert_close(found[0, NAMES.index("MolWt")], torch.tensor(46.069))
+    assert found.shape == (4, len(NUMBERS))
+    assert_close(found[0, NUMBERS.index("MolWt")], torch.tensor(46.069))
     assert bool(found[2].isnan().all())
     assert not bool(found.isinf().any())
-    assert "Ipc" not in NAMES
+    assert "Ipc" not in NUMBERS
 
 
 def test_the_largest_fragment_alone_counts_where_it_alone_is_kept() -> None:

@@ -19,67 +19,26 @@ from rdkit.Chem.rdchem import Mol
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from deepergcn.data.molecules.descriptor_names import (
+    KINDS,
+    MACCS_SIZE,
+    MORGAN_SIZE,
+    NUMBERS,
+    PROPERTIES,
+    check_names,
+)
 from deepergcn.data.molecules.fragments import Fragments, largest_fragment
 from deepergcn.data.molecules.parse import Form, parse_molecule
 from deepergcn.data.storage.files import write_tensors
 from deepergcn.data.storage.memory import check_memory
 from deepergcn.data.tables.columns import Columns
-from deepergcn.errors import InputError
+from deepergcn.errors import InputError, listed
 
-KINDS = ("morgan", "maccs", "properties", "rdkit")
-"""What RDKit computes; any other name is a column of the user's file."""
-
-PROPERTIES: tuple[str, ...] = (
-    "exactmw",
-    "amw",
-    "lipinskiHBA",
-    "lipinskiHBD",
-    "NumRotatableBonds",
-    "NumHBD",
-    "NumHBA",
-    "NumHeavyAtoms",
-    "NumAtoms",
-    "NumHeteroatoms",
-    "NumAmideBonds",
-    "FractionCSP3",
-    "NumRings",
-    "NumAromaticRings",
-    "NumAliphaticRings",
-    "NumSaturatedRings",
-    "NumHeterocycles",
-    "NumAromaticHeterocycles",
-    "NumSaturatedHeterocycles",
-    "NumAliphaticHeterocycles",
-    "NumSpiroAtoms",
-    "NumBridgeheadAtoms",
-    "NumAtomStereoCenters",
-    "NumUnspecifiedAtomStereoCenters",
-    "labuteASA",
-    "tpsa",
-    "CrippenClogP",
-    "CrippenMR",
-    "chi0v",
-    "chi1v",
-    "chi0n",
-    "chi1n",
-    "hallKierAlpha",
-    "kappa1",
-)
-"""RDKit's numbers of ``properties``: those of its class of that name, such as logP, polar surface and counts of rings,
-but for the ones that enumerate paths, which take as long as all others. They take less than a tenth of the time of
-``rdkit``. The list is written out, so that models go on to get what they have learned from when RDKit adds to its own.
-"""
-
-NAMES: tuple[str, ...] = tuple(name for name, _ in Descriptors.descList if name not in ("Ipc", "AvgIpc"))
-"""RDKit's numbers of ``rdkit``: all of its list but the information content Ipc, which exceeds float32 for drug-like
-molecules and takes most of the time."""
-
-MORGAN_SIZE, MACCS_SIZE, RADIUS = 2048, 167, 2
+RADIUS = 2
 _MOST = 1e30  # a larger number is as unknown as an infinite one: its square would not be finite
 _CHUNK = 100
 _WORTH_PROCESSES = 500
 _IDLE_SECONDS = 5
-_FUNCTIONS: dict[str, Callable[[Mol], float]] = dict(Descriptors.descList)
 
 _log = logging.getLogger(__name__)
 
@@ -101,27 +60,6 @@ class MoleculeDescriptors:
     def fields(self) -> dict[str, Tensor | None]:
         """The fields of a :class:`deepergcn.data.Dataset`."""
         return {"fingerprints": self.fingerprints, "descriptors": self.descriptors}
-
-
-def check_names(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, each once."""
-    for name in names:
-        if not isinstance(name, str) or not name.strip():
-            raise InputError(f"descriptors has {name!r}; expected {', '.join(KINDS)} or the name of a column")
-    if len(set(names)) < len(names):
-        raise InputError(f"descriptors are {', '.join(names)}; expected each once")
-    return tuple(names)
-
-
-def described(names: Sequence[str]) -> tuple[str, ...]:
-    """What each of these descriptors is, for people."""
-    sizes = {
-        "morgan": f"morgan ({MORGAN_SIZE:,} counts)",
-        "maccs": f"maccs ({MACCS_SIZE} keys)",
-        "properties": f"properties ({len(PROPERTIES)} numbers)",
-        "rdkit": f"rdkit ({len(NAMES)} numbers)",
-    }
-    return tuple(sizes.get(name, f"column {name}") for name in names)
 
 
 def molecule_descriptors(
@@ -170,17 +108,6 @@ def molecule_descriptors(
     return MoleculeDescriptors(found.fingerprints, torch.cat(both, dim=1))
 
 
-def columns_of(names: Sequence[str]) -> dict[str, npt.NDArray[np.int64]]:
-    """The columns of every one of these descriptors among all of them: counts come first, columns of a file last."""
-    sizes = {"morgan": MORGAN_SIZE, "maccs": MACCS_SIZE, "properties": len(PROPERTIES), "rdkit": len(NAMES)}
-    rank = {"morgan": 0, "maccs": 0, "properties": 1, "rdkit": 1}
-    found, start = {}, 0
-    for name in sorted(check_names(names), key=lambda name: rank.get(name, 2)):
-        found[name] = np.arange(start, start + sizes.get(name, 1))
-        start += sizes.get(name, 1)
-    return found
-
-
 def morgan_shares(text: str, fragments: Fragments = "all") -> npt.NDArray[np.float64] | None:
     """float64 [atoms, counts]: the share of every atom of a SMILES in each of its Morgan counts; None if it is none.
 
@@ -216,7 +143,7 @@ def _compute(
 ) -> MoleculeDescriptors:
     if not kinds:
         return MoleculeDescriptors()
-    size = MORGAN_SIZE + MACCS_SIZE + 4 * (len(PROPERTIES) + len(NAMES))
+    size = MORGAN_SIZE + MACCS_SIZE + 4 * (len(PROPERTIES) + len(NUMBERS))
     check_memory(len(texts) * size, f"descriptors of {len(texts)} molecules")
     if len(texts) < _WORTH_PROCESSES:
         workers = 1
@@ -296,23 +223,41 @@ def _numbers(mol: Mol | None, kinds: tuple[str, ...]) -> npt.NDArray[np.float32]
 
 def _properties(mol: Mol | None) -> npt.NDArray[np.float64]:
     if mol is not None:
+        properties = _computed_properties()
         with contextlib.suppress(RuntimeError, ValueError):
-            return np.array(_computed_properties().ComputeProperties(mol))
+            return np.array(properties.ComputeProperties(mol))
     return np.full(len(PROPERTIES), np.nan)
 
 
 def _rdkit(mol: Mol | None) -> npt.NDArray[np.float64]:
-    values = np.full(len(NAMES), np.nan)
+    values = np.full(len(NUMBERS), np.nan)
     if mol is not None:
-        for place, name in enumerate(NAMES):
+        for place, function in enumerate(_functions()):
             with contextlib.suppress(RuntimeError, ValueError, ZeroDivisionError, OverflowError):
-                values[place] = _FUNCTIONS[name](mol)
+                values[place] = function(mol)
     return values
 
 
 @cache
 def _computed_properties() -> Any:
+    _check_known("properties", PROPERTIES, rdMolDescriptors.Properties.GetAvailableProperties())
     return rdMolDescriptors.Properties(list(PROPERTIES))
+
+
+@cache
+def _functions() -> tuple[Callable[[Mol], float], ...]:
+    known = dict(Descriptors.descList)
+    _check_known("rdkit", NUMBERS, known)
+    return tuple(known[name] for name in NUMBERS)
+
+
+def _check_known(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
+    missing = sorted(set(names) - set(known))
+    if missing:
+        raise InputError(
+            f"descriptors {kind}: RDKit {rdBase.rdkitVersion} does not compute {listed(missing)}, which are part of "
+            "them; expected RDKit 2026.09.1, or a later one that does"
+        )
 
 
 @cache

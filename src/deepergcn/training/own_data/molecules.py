@@ -8,7 +8,7 @@ from typing import Any, get_args
 import torch
 
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.molecules.descriptors import KINDS, check_names, described
+from deepergcn.data.molecules.descriptor_names import KINDS, check_names, described
 from deepergcn.data.molecules.fragments import Fragments
 from deepergcn.data.molecules.read import MoleculeSplit, read_molecules
 from deepergcn.data.molecules.rows import MoleculeRows, check_molecule_file, open_rows
