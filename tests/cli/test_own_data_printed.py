@@ -133,6 +133,11 @@ PRINTED = {
     "a feature that tells the label": graph(
         nodes(size=size, group=lambda i: "ABC"[i % 3]), "caution   feature 'group' tells the class of y in every row"
     ),
+    "one number as two ids": graph(
+        nodes(size=size).replace("n3,", "7,").replace("n4,", "007,"),
+        "caution   ids '7' and '007' are two nodes: ids are texts; write them alike if not meant",
+        edges=EDGES.replace("n3,", "7,").replace("n3\n", "7\n").replace("n4,", "007,").replace("n4\n", "007\n"),
+    ),
     # the split
     "no split column": mine(
         molecules(active),

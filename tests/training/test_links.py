@@ -134,6 +134,16 @@ def test_what_was_found_and_removed_is_said(tmp_path: Path) -> None:
     assert ("graph", f"messages pass over the 48 edges {removed}; {over}") in said
 
 
+def test_one_number_as_two_ids_is_said(tmp_path: Path) -> None:
+    names = {"n0": "7", "n1": "007"}
+    pairs = [(names.get(a, a), names.get(b, b)) for a, b in random_links(20, 60)]
+    found = own_links(write(tmp_path / "links.csv", ("source", "target"), pairs), root=tmp_path)
+    assert found.lines()[-1] == (
+        "caution",
+        "ids '7' and '007' are two nodes: ids are texts; write them alike if not meant",
+    )
+
+
 def test_settings_follow_from_the_tables(tmp_path: Path) -> None:
     found = own_links(links_file(tmp_path), nodes_file(tmp_path), metrics=["pr-auc", "mrr"], root=tmp_path)
     assert "training.batch_size=12" in found.settings

@@ -7,16 +7,20 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from deepergcn.data.tables.columns import Columns
 from deepergcn.data.tables.features import FeatureColumn
+from deepergcn.data.tables.kinds import number_name
 from deepergcn.data.tables.labels import LabelSchema
+from deepergcn.errors import quote
 
 Values = npt.NDArray[np.float64]
 
 _RELATIONS = frozenset(["=", "<", ">", "<=", ">=", "==", "<<", ">>", "~", "≤", "≥", "≈"])
 _EQUAL = frozenset(("=", "=="))
 _UNITS = re.compile(r".*\bunits?\b.*|.*_units?", re.IGNORECASE)
+_UNUSUAL = r"^(?:0[0-9]{1,29}(?:\.0*)?|[0-9]{1,30}\.0*)$"  # numbers as no computer writes them
 _ORDERS = 4  # of magnitude, from which on a logarithm is learned better
 
 
@@ -46,6 +50,22 @@ def cautions(
     if schema.kind in ("binary", "multi-class") and len(values) == len(table):
         found += [_same_as_label(table, schema, column, values[:, 0]) for column in features]
     return tuple(line for line in found if line is not None)
+
+
+def alike_ids(ids: Sequence[str]) -> tuple[str, ...]:
+    """The line about ids of nodes that are the same number, written in different ways."""
+    written = pa.array(ids, pa.string())
+    unusual = written.filter(pc.match_substring_regex(written, _UNUSUAL)).to_pylist()
+    usual = [number_name(name) for name in unusual]
+    there = pc.is_in(pa.array(usual, pa.string()), written).to_pylist()
+    first = {name: name for name, known in zip(usual, there, strict=True) if known}
+    pairs = [(first.setdefault(number, name), name) for name, number in zip(unusual, usual, strict=True)]
+    found = [pair for pair in pairs if pair[0] != pair[1]]
+    if not found:
+        return ()
+    one, other = found[0]
+    more = f", as are {len(found) - 1:,} more pairs" if len(found) > 1 else ""
+    return (f"ids {quote(one)} and {quote(other)} are two nodes{more}: ids are texts; write them alike if not meant",)
 
 
 def _unused_missing(table: Columns, schema: LabelSchema, value: str) -> str | None:

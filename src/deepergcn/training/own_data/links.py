@@ -12,6 +12,7 @@ from deepergcn.data.tables.columns import Columns, read_columns
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import DataSection
 from deepergcn.runs.data_report import Column, DataReport, SplitReport
+from deepergcn.training.own_data.cautions import alike_ids
 from deepergcn.training.own_data.choices import Choices
 from deepergcn.training.own_data.columns import default_column, usable_features
 from deepergcn.training.own_data.found import OwnData, own_data
@@ -96,6 +97,7 @@ def own_links(
         features=columns,
         dropped=tuple(dropped),
         notes=tuple(findings(dataset)),
+        cautions=alike_ids(dataset.node_ids),
     )
     data = DataSection(
         source=str(real_path(links)),

@@ -17,7 +17,7 @@ from deepergcn.data.tables.labels import LabelSchema
 from deepergcn.data.tables.positive import is_meaningful
 from deepergcn.data.task import Kind
 from deepergcn.runs.data_report import Column, DataReport, SplitReport, TargetReport
-from deepergcn.training.own_data.cautions import Values, cautions
+from deepergcn.training.own_data.cautions import Values, alike_ids, cautions
 from deepergcn.training.own_data.choices import Choices
 from deepergcn.training.own_data.found import LabelSettings
 from deepergcn.training.own_data.split_choice import SplitChoice
@@ -59,7 +59,10 @@ def report_data(
         metrics=labels.metrics,
         metric_reason=labels.reason,
         balance=labels.balance and schema.kind != "regression",
-        cautions=cautions(table, schema, values, choices.missing, learned),
+        cautions=(
+            *cautions(table, schema, values, choices.missing, learned),
+            *(alike_ids(dataset.ids) if dataset.task.level == "node" else ()),
+        ),
         **others,
     )
 
