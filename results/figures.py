@@ -13,11 +13,11 @@ from functools import partial
 from pathlib import Path
 
 from deepergcn.data.storage.files import write_text
-from deepergcn.report.chart import LineChart
+from deepergcn.report.charts.line_chart import LineChart
+from deepergcn.report.charts.of_studies import study_charts
+from deepergcn.report.charts.svg import draw
 from deepergcn.report.results import Result, read_results
 from deepergcn.report.study import Chart, Row
-from deepergcn.report.study_charts import study_charts
-from deepergcn.report.svg import draw
 from deepergcn.report.tables import ScoreTable, markdown, score_table
 from deepergcn.studies.schema import StudyDefinition, depth_row, load_study
 from results.baselines import baseline_table

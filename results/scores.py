@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from statistics import mean, stdev
 
-from deepergcn.report.chart import PALETTE, Line, LineChart, Point
+from deepergcn.report.charts.line_chart import PALETTE, Line, LineChart, Point
 from deepergcn.report.results import Result, read_results
 from deepergcn.report.tables import NONE
 

@@ -7,7 +7,7 @@ evaluation.every=4 --epochs 24``, stopped after 20 epochs.
 import csv
 from pathlib import Path
 
-from deepergcn.report.chart import PALETTE, Line, LineChart, Point
+from deepergcn.report.charts.line_chart import PALETTE, Line, LineChart, Point
 
 HERE = Path(__file__).parent
 CURVES = {

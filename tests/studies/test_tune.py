@@ -87,6 +87,13 @@ def test_an_interrupted_trial_is_resumed(tmp_path: Path) -> None:
     assert [trial.state for trial in left] == ["complete", "running"]
     assert len(Run.open(folder / left[1].folder).metrics()) == 1
     journal = folder / JOURNAL
+    good = {file: file.read_bytes() for file in (journal, folder / "tuning.json")}
+    journal.write_bytes(good[journal].replace(b"trial-0001", b"../evil"))
+    with pytest.raises(InputError, match=r"optuna\.log: names the folder '\.\./evil'; expected trial-0000 or so"):
+        Tuning(recipe, folder, SPACE).search(2)
+    assert not (tmp_path / "evil").exists()
+    for file, content in good.items():
+        file.write_bytes(content)
     journal.write_bytes(journal.read_bytes() + b'{"op_code": 8, "tri')  # as a kill leaves it
     record = Tuning(recipe, folder, SPACE).search(2)
     assert [trial.folder for trial in record.trials] == [trial.folder for trial in left]

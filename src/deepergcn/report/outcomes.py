@@ -8,7 +8,7 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from deepergcn.data.task import Task
-from deepergcn.report.chart import PALETTE, Line, LineChart, Point, thin
+from deepergcn.report.charts.line_chart import PALETTE, Line, LineChart, Point, thin
 from deepergcn.report.molecules import draw_molecule
 
 _MOST_CURVES = 5

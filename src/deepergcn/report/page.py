@@ -10,14 +10,14 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from deepergcn.recipes.load import dump_recipe
-from deepergcn.report.chart import LineChart
+from deepergcn.report.charts.line_chart import LineChart
+from deepergcn.report.charts.of_runs import curve_charts, dynamics_charts
+from deepergcn.report.charts.of_studies import study_charts
+from deepergcn.report.charts.svg import draw
 from deepergcn.report.explanations import ExplanationsPage
 from deepergcn.report.outcomes import Confusion, Outcomes, WorstError, confusion, outcome_charts, worst_errors
 from deepergcn.report.results import Result, collect
-from deepergcn.report.run_charts import curve_charts, dynamics_charts
 from deepergcn.report.study import CellRun, StudyTable, read_study
-from deepergcn.report.study_charts import study_charts
-from deepergcn.report.svg import draw
 from deepergcn.report.tables import Score, ScoreTable, column_groups, score_table
 from deepergcn.report.tuning import TuningPage
 from deepergcn.runs.run import Run
@@ -118,7 +118,7 @@ def study_page(folder: Path) -> StudyPage:
     """Collect the section of a study."""
     study, results = read_study(folder), collect(folder)
     by_key = {(result.row, result.column, result.seed): result for result in results}
-    anchor = folder.name or study.name
+    anchor = folder.absolute().name
     opened = {run.key: Run.open(folder / run.folder) for run in study.runs if _is_run(folder / run.folder)}
     first = next(iter(opened.values()), None)
     metric = "score" if first is None else first.info.inputs.task.metric
@@ -140,7 +140,7 @@ def run_page(folder: Path, outcomes: Outcomes | None = None) -> RunPage:
     drawn = [*curve_charts(run.metrics(), metric), *dynamics_charts(run.dynamics())]
     drawn += [] if outcomes is None else outcome_charts(outcomes)
     return RunPage(
-        anchor=folder.name,
+        anchor=folder.absolute().name,
         title=f"{run.recipe.name}, seed {run.info.seed}",
         facts=[*_facts(run), ("versions", ", ".join(f"{name} {found}" for name, found in run.info.versions.items()))],
         drawn=[chart for chart in drawn if not chart.is_empty],

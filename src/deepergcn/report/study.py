@@ -1,9 +1,9 @@
 """The file ``study.json``: the table that the run directories of a study fill, and its charts."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
@@ -13,6 +13,9 @@ FORMAT = 1
 """The format version of ``study.json``."""
 
 FILE = "study.json"
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
+"""A name that files and folders are named after."""
 
 
 class Part(BaseModel):
@@ -104,7 +107,7 @@ class StudyTable(Part):
     """A study: rows, columns, the published value of every cell, and the requested runs."""
 
     format: int = FORMAT
-    name: str
+    name: Name
     title: str
     claim: str
     dataset: str

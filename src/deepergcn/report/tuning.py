@@ -8,8 +8,8 @@ from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict
 
 from deepergcn.data.storage.files import write_text
-from deepergcn.report.chart import PALETTE, Line, LineChart, Point
-from deepergcn.report.svg import draw
+from deepergcn.report.charts.line_chart import PALETTE, Line, LineChart, Point
+from deepergcn.report.charts.svg import draw
 from deepergcn.runs.run import read_json
 
 FILE = "tuning.json"

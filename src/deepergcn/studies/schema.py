@@ -9,13 +9,12 @@ from pydantic import Field, ValidationError, model_validator
 
 from deepergcn.errors import InputError
 from deepergcn.recipes.load import parse_yaml
-from deepergcn.report.study import Chart, Column, Part, Row
+from deepergcn.report.study import Chart, Column, Name, Part, Row
 
 _FOLDER = resources.files("deepergcn.studies").joinpath("definitions")
 
 Setting = bool | int | float | str | None
 Settings = dict[str, Setting]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
 
 
 class TaskRow(Part):

@@ -7,7 +7,7 @@ from pathlib import Path
 from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
 from deepergcn.inference.outcomes import find_outcomes
-from deepergcn.report.figures import write_figure
+from deepergcn.report.charts.figures import write_figure
 from deepergcn.report.outcomes import Outcomes
 from deepergcn.report.page import RunPage, StudyPage, render, run_page, study_page
 from deepergcn.report.results import add_results, collect
@@ -38,6 +38,8 @@ def write_report(
     """
     if not folders:
         raise InputError("report: expected a run directory or the folder of a study")
+    if out is not None and out.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"--out is {out}; expected a name that ends in .html")
     runs = [run for folder in folders for run in _runs(folder)]
     pages = [_page(run, predictions) for run in runs]
     page = out or folders[0] / "report.html"

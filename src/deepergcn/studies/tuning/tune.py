@@ -1,14 +1,15 @@
 """``tune``: trials of a recipe with other settings, each an ordinary run, the best of them a recipe."""
 
 import json
+import re
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deepergcn.data.seeds import derive
+from deepergcn.data.seeds import check_seed, derive
 from deepergcn.data.storage.files import write_bytes, write_text
-from deepergcn.errors import InputError
+from deepergcn.errors import InputError, quote
 from deepergcn.recipes.load import dump_recipe, read_recipe
 from deepergcn.recipes.schema import Recipe
 from deepergcn.report.page import render
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 BEST = "best.yaml"
 JOURNAL = "optuna.log"
+_FOLDER = re.compile(r"trial-[0-9]{4,9}")
 _STARTUP = 5  # trials before any is pruned, and before importance says anything
 
 
@@ -49,6 +51,7 @@ class Tuning:
         seed: int = 0,
         loaded: LoadedData | None = None,
     ) -> None:
+        check_seed(seed, "--seed")
         recipe = recipe.model_copy(update={"data": absolute(recipe.data)})
         self.recipe, self.folder, self.seed = recipe, folder, seed
         self.loaded = read_data(recipe.data) if loaded is None else loaded
@@ -100,6 +103,8 @@ class Tuning:
         trial = study.ask()
         settings = {key: values.draw(trial, key) for key, values in self.space.items()}
         folder = str(trial.user_attrs.get("folder", f"trial-{trial.number:04d}"))
+        if not _FOLDER.fullmatch(folder):
+            raise InputError(f"{self.folder / JOURNAL}: names the folder {quote(folder)}; expected trial-0000 or so")
         trial.set_user_attr("folder", folder)
         record = TrialRecord(number=trial.number, folder=folder, state="running", settings=settings)
         self._note(record)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import isfinite
 
-from deepergcn.report.chart import PALETTE, Line, LineChart, Point, shade, thin
+from deepergcn.report.charts.line_chart import PALETTE, Line, LineChart, Point, shade, thin
 from deepergcn.report.plots import PARAMETERS, learned
 from deepergcn.runs.run import Row
 

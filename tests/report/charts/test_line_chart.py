@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from deepergcn.report.chart import Line, LineChart, Point, nice_ticks, shade, thin
-from deepergcn.report.figures import figure
-from deepergcn.report.run_charts import curve_charts
-from deepergcn.report.svg import draw
+from deepergcn.report.charts.figures import figure
+from deepergcn.report.charts.line_chart import Line, LineChart, Point, nice_ticks, shade, thin
+from deepergcn.report.charts.of_runs import curve_charts
+from deepergcn.report.charts.svg import draw
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from deepergcn.report.chart import PALETTE, Line, LineChart, Point, shade
+from deepergcn.report.charts.line_chart import PALETTE, Line, LineChart, Point, shade
 from deepergcn.report.study import Chart, Column, Row
 from deepergcn.report.tables import Score, ScoreTable
 

@@ -1,4 +1,4 @@
-"""A chart as plain data; :mod:`deepergcn.report.svg` and :mod:`deepergcn.report.plots` draw it."""
+"""A chart as plain data; :mod:`deepergcn.report.charts.svg` and :mod:`deepergcn.report.plots` draw it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

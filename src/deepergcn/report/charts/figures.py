@@ -6,8 +6,8 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from deepergcn.data.storage.files import write_bytes, write_text
-from deepergcn.report.chart import LineChart
-from deepergcn.report.svg import draw
+from deepergcn.report.charts.line_chart import LineChart
+from deepergcn.report.charts.svg import draw
 
 _MOST_MARKED = 40
 _MOST_NAMED = 14

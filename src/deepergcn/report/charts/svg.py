@@ -2,7 +2,7 @@
 
 from html import escape
 
-from deepergcn.report.chart import Line, LineChart, Point, nice_ticks
+from deepergcn.report.charts.line_chart import Line, LineChart, Point, nice_ticks
 
 WIDTH, HEIGHT = 640, 360
 _LEFT, _RIGHT, _TOP, _BOTTOM = 72, 16, 34, 50

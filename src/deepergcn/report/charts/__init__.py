@@ -1,0 +1,1 @@
+"""Charts of lines: what they hold, how they are drawn, and those of runs and of studies."""
