@@ -283,7 +283,18 @@ def test_recipes_are_listed(deepergcn: Program) -> None:
     assert "0.8580 ± 0.0017" in table  # in a pipe nothing is cut or broken
 
 
-def test_a_network_that_memory_cannot_hold_is_answered_in_one_line(deepergcn: Program, small: list[str]) -> None:
+def test_a_network_that_memory_cannot_hold_is_answered_in_one_line(
+    deepergcn: Program, small: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     answer = deepergcn("train", "--out", "run", *small, "--set", "model.hidden_channels=60000", *HUGE)
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    assert "parameters of recipe solubility, with gradients and Adam's moments, take 142,295,171 GB;" in answer.err
+    assert not Path("run").exists()
+
+    def full(*args: object, **kwargs: object) -> Run:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+
+    monkeypatch.setattr(training, "train", full)
+    answer = deepergcn("train", "--out", "run", *small)
     assert (answer.code, answer.err.count("\n")) == (2, 1)
     assert "error: there is not enough memory; smaller: training.batch_size, model.hidden_channels" in answer.err

@@ -14,8 +14,9 @@ from deepergcn.nn.networks.graph_network import FrameOptions, GraphNetwork
 from deepergcn.nn.networks.paper import num_parameters
 from deepergcn.nn.networks.registry import NETWORKS
 from deepergcn.recipes import load_recipe, recipe_names
+from deepergcn.recipes.inputs import Inputs
 from deepergcn.recipes.load import dump_recipe, read_recipe
-from deepergcn.recipes.schema import Inputs, ModelSection, Recipe
+from deepergcn.recipes.schema import ModelSection, Recipe
 from deepergcn.runs.model.network import build_model, count_parameters
 
 PAPER = ("ogbn-proteins", "ogbn-arxiv", "ogbg-ppa", "ogbg-molhiv")

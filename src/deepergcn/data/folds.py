@@ -22,6 +22,13 @@ class Fold(NamedTuple):
     folds: int
 
 
+def check_folds(count: int | None) -> int:
+    """The number of folds."""
+    if type(count) is not int or not 2 <= count <= MOST_FOLDS:
+        raise InputError(f"--folds is {count}; expected from 2 to {MOST_FOLDS}")
+    return count
+
+
 def check_fold(fold: Sequence[int]) -> Fold:
     """The fold of two numbers: which one, and of how many."""
     numbers = len(fold) == 2 and all(type(part) is int for part in fold)

@@ -4,9 +4,29 @@ Draws do not depend on earlier ones: a resumed run, even in the middle of an epo
 uninterrupted one.
 """
 
+from numbers import Integral
+
 import torch
 
 from deepergcn.data.storage.digest import text_digest
+from deepergcn.errors import InputError, quote
+
+MOST_SEEDS = 10_000
+"""The largest number of seeds of one command."""
+
+
+def check_seed(seed: int, name: str = "seed") -> int:
+    """The seed, if it can be one."""
+    if not isinstance(seed, Integral) or not 0 <= seed < 1 << 63:
+        raise InputError(f"{name} is {quote(seed)}; expected a whole number from 0 to 2^63 - 1")
+    return int(seed)
+
+
+def check_seeds(count: int, name: str) -> int:
+    """The number of seeds of one command."""
+    if type(count) is not int or not 1 <= count <= MOST_SEEDS:
+        raise InputError(f"{name} is {quote(count)}; expected from 1 to {MOST_SEEDS}")
+    return count
 
 
 def derive(seed: int, *names: str | int) -> int:

@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from deepergcn.data.storage.files import write_bytes
 from deepergcn.errors import InputError
 from deepergcn.inference.predictor import Predictor
-from deepergcn.recipes.schema import Width
+from deepergcn.recipes.inputs import Width
 from deepergcn.runs.model.outputs import to_probabilities
 
 Format = Literal["onnx", "torch-export"]

@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator, model_validator
+from pydantic import Field, create_model, field_validator, model_validator
 
-from deepergcn.data.task import Kind, Level, Metric, Task
+from deepergcn.data.task import Metric
 from deepergcn.nn.networks.deeper_gcn import DeeperGCNOptions
+from deepergcn.recipes.inputs import Inputs, Section
 
 Network = Literal[
     "DeeperGCN",
@@ -29,84 +30,14 @@ Network = Literal[
 Aggregator = Literal["softmax", "power_mean", "sum", "mean", "max", "min"]
 EdgeEncoding = Literal["auto", "none", "shared", "layer", "shared+layer"]
 
-Count = Annotated[int, Field(ge=1)]
-Positive = Annotated[float, Field(gt=0)]
-NotNegative = Annotated[float, Field(ge=0)]
+Count = Annotated[int, Field(ge=1, lt=1 << 31)]
+Positive = Annotated[float, Field(gt=0, le=1e30)]
+NotNegative = Annotated[float, Field(ge=0, le=1e30)]
 Layers = Annotated[int, Field(ge=1, le=10_000)]
 Channels = Annotated[int, Field(ge=1, le=1 << 16)]
 Factor = Annotated[int, Field(ge=1, le=64)]
 Memory = Annotated[str, Field(pattern=r"^[0-9]{1,6}([.][0-9]{1,3})? ?(MB|GB|TB)$")]
 """A number of bytes as people write it: ``8GB``, ``1.5 GB``, ``900MB``."""
-Size = Annotated[int, Field(ge=1, le=1 << 24)]
-"""Sizes of a network: bounded, since a file that asks for more must not fill the memory."""
-Width = Size | Annotated[tuple[Size, ...], Field(max_length=4096)]
-"""The width of real features, or the number of values of each column of categories."""
-
-
-class Section(BaseModel):
-    """A section of a recipe: unknown keys are errors, and values are immutable."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class TaskInputs(Section):
-    """A task, as in :class:`deepergcn.data.Task`."""
-
-    level: Level
-    kind: Kind
-    outputs: Size
-    metric: Metric
-
-    @model_validator(mode="after")
-    def _consistent(self) -> "TaskInputs":
-        self.task()
-        return self
-
-    def task(self) -> Task:
-        return Task(self.level, self.kind, self.outputs, self.metric)
-
-
-class TypedEdgeInputs(Section):
-    """A type of edges, and the width of its features; None where there are none."""
-
-    source: str
-    relation: str
-    target: str
-    width: Size | None = None
-
-
-class TypedInputs(Section):
-    """The types of a graph.
-
-    Attributes:
-        target: the type of nodes that is predicted.
-        nodes: the width of the features of every type of nodes.
-        edges: the types of edges.
-    """
-
-    target: str
-    nodes: Annotated[dict[str, Size], Field(max_length=1024)]
-    edges: Annotated[tuple[TypedEdgeInputs, ...], Field(max_length=1024)]
-
-
-class Inputs(Section):
-    """What a network is built for: the features that reach it, after the transforms, and the task.
-
-    Attributes:
-        nodes: the width of the node features, or the sizes of their categories.
-        edges: the same of the edge features; None where there are none.
-        task: what is predicted.
-        typed: the types of a graph that has some; ``nodes`` is then the width of the type that is predicted.
-        fingerprints: the number of counts about every graph; None where there are none.
-        descriptors: the number of other numbers about every graph; None where there are none.
-    """
-
-    nodes: Width
-    edges: Width | None = None
-    task: TaskInputs
-    typed: TypedInputs | None = None
-    fingerprints: Size | None = None
-    descriptors: Size | None = None
 
 
 class TypedTables(Section):
@@ -222,7 +153,7 @@ class OptimizerSection(Section):
 
     name: Literal["adam", "adamw"] = "adam"
     lr: Positive
-    eps: Positive = 1e-8
+    eps: Annotated[float, Field(ge=1e-38)] = 1e-8  # less is 0 in float32
     weight_decay: NotNegative = 0.0
     clip: Positive | None = None
     schedule: Literal["constant", "cosine"] = "constant"
@@ -260,7 +191,7 @@ class LinksSection(Section):
         predictor_layers: the number of Linear layers of the link predictor.
     """
 
-    negatives: Count = 1
+    negatives: Annotated[int, Field(ge=1, le=10_000)] = 1
     predictor_layers: Annotated[int, Field(ge=1, le=64)] = 3
 
 

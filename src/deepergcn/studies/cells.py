@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from deepergcn.data.seeds import check_seed, check_seeds
 from deepergcn.errors import InputError
 from deepergcn.recipes.load import load_recipe
 from deepergcn.recipes.schema import Recipe
@@ -137,8 +138,10 @@ def plan_cells(study: StudyDefinition, grid: Grid, sources: dict[str, Source], o
         out: the folder of the study.
     """
     epochs = () if grid.epochs is None else (f"training.epochs={grid.epochs}",)
+    first = check_seed(grid.first_seed, "--first-seed")
+    count = study.seeds if grid.seeds is None else check_seeds(grid.seeds, "--seeds")
     cells = []
-    for seed in range(grid.first_seed, grid.first_seed + (grid.seeds or study.seeds)):
+    for seed in range(first, first + count):
         for row in chosen_rows(study, grid):
             for column in chosen_columns(study, grid):
                 found = study.settings(row, column)

@@ -10,7 +10,7 @@ import pyarrow.csv
 import pyarrow.parquet
 from pydantic import BaseModel, ConfigDict
 
-from deepergcn.data.folds import MOST_FOLDS
+from deepergcn.data.folds import check_folds
 from deepergcn.data.storage.files import write_bytes
 from deepergcn.errors import InputError
 from deepergcn.runs.folders import fold_folder, fold_folders, resumed_folder, run_folder
@@ -63,9 +63,7 @@ def train_folds(
     there = fold_folders(folder)
     check_folder(folder, there, resume, "folds")
     known = read_json(folder / FOLDS, Folds).folds if (folder / FOLDS).exists() else None
-    count = folds or known
-    if count is None or not 2 <= count <= MOST_FOLDS:
-        raise InputError(f"--folds is {count}; expected from 2 to {MOST_FOLDS}")
+    count = check_folds(known if folds is None else folds)
     if known not in (None, count):
         raise InputError(f"{folder}: has {known} folds; it cannot be resumed with --folds {count}")
     first = next(iter(there.values()), None)

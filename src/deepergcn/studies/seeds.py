@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from deepergcn.data.seeds import check_seed, check_seeds
 from deepergcn.errors import InputError
 from deepergcn.runs.folders import resumed_folder, run_folder, seed_folder, seed_folders
 from deepergcn.runs.run import Run, read_json
@@ -59,8 +60,10 @@ def train_runs(
         threads: The number of threads of each run there.
         watcher: Called with the name of a run there and its new state.
     """
-    if runs is not None and runs < 1:
-        raise InputError(f"--runs is {runs}; expected at least 1")
+    if runs is not None:
+        check_seeds(runs, "--runs")
+    if seed is not None:
+        check_seed(seed, "--seed")
     if runs is None and not resume:
         raise InputError("--runs: expected the number of seeds to train")
     folder = resumed_folder(recipe, out) if resume else run_folder(recipe, settings, out)

@@ -73,7 +73,7 @@ def cost(path: Path, *settings: str, available: int = 10**10, disturbed: float =
         seen=SimpleNamespace(num_nodes=31_250),
         base=500 * MB,
     )
-    return costs._Line(recipe, probe, readings).cost(available, 1)  # type: ignore[arg-type]
+    return costs._Line(recipe, probe, readings, 1_000).cost(available, 1)  # type: ignore[arg-type]
 
 
 def test_times_and_bytes_of_the_whole_depth(path: Path) -> None:
@@ -129,6 +129,17 @@ def test_a_run_that_cannot_fit_is_refused_before_anything_is_written(
     monkeypatch.setattr(costs, "available_memory", lambda: 0)
     monkeypatch.setattr(costs, "resident_memory", lambda: 10 * MB)
     with pytest.raises(InputError, match="it does not fit: expected"):
+        train("yeast-proteins", settings=settings, out=tmp_path / "run")
+    assert not (tmp_path / "run" / "run.json").exists()
+
+
+def test_a_network_whose_weights_cannot_fit_is_never_built(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(costs, "Probe", lambda *given, **more: pytest.fail("was built"))
+    settings = network_settings(path, "model.hidden_channels=65536")
+    monkeypatch.setattr(costs, "_rough_memory", lambda *given: 0)
+    with pytest.raises(InputError, match=r"the [\d,]+ parameters of recipe yeast-proteins, with gradients"):
         train("yeast-proteins", settings=settings, out=tmp_path / "run")
     assert not (tmp_path / "run" / "run.json").exists()
 

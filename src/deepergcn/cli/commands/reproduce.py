@@ -60,13 +60,21 @@ def reproduce(
     ] = False,
 ) -> None:
     """Reproduce a table or figure of the paper; finished cells are kept and stopped ones resumed."""
+    from deepergcn.cores import available_cores, check_jobs, check_threads
     from deepergcn.studies.cells import Grid
-    from deepergcn.studies.reproduce import available_cores, make_plan, reuse_runs
+    from deepergcn.studies.reproduce import make_plan, reuse_runs
     from deepergcn.studies.schema import load_study
 
     if study is None:
         _list()
         return
+    if jobs is not None and ray is not None:
+        raise InputError("--jobs: cannot be combined with --ray, which fills the cluster")
+    if ray is None:
+        check_threads(threads)
+    # Cells side by side waste nothing: a step of 7 layers takes 0.041 s of processor time with one thread and 0.044 s
+    # with two on the yeast network, 0.257 and 0.277 s on minesweeper.
+    jobs = max(available_cores() // threads, 1) if jobs is None else check_jobs(jobs)
     grid = Grid(
         layers=None if layers is None else _numbers(layers),
         rows=None if rows is None else rows.split(","),
@@ -77,9 +85,6 @@ def reproduce(
         settings=tuple(settings or ()),
     )
     plan = make_plan(load_study(study), grid, recipe=recipe, data=data, out=out)
-    if jobs is not None and ray is not None:
-        raise InputError("--jobs: cannot be combined with --ray, which fills the cluster")
-    jobs = jobs or max(available_cores() // threads, 1)
     table = plan.table
     say(f"{table.name}: {table.title}; recipe {table.recipe} on {table.dataset}, {len(plan.cells)} cells")
     for sentence in table.fitted:

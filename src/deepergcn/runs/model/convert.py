@@ -11,8 +11,8 @@ from deepergcn.errors import InputError
 from deepergcn.nn.networks.authors import embedding_sizes, from_authors
 from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.nn.networks.paper import num_parameters
+from deepergcn.recipes.inputs import Inputs
 from deepergcn.recipes.load import load_recipe
-from deepergcn.recipes.schema import Inputs
 from deepergcn.runs.model.model_file import TrainedModel, save_model
 from deepergcn.runs.model.network import build_model
 from deepergcn.runs.run import FORMAT, Run, RunInfo

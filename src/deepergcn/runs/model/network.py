@@ -17,7 +17,8 @@ from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.nn.networks.hetero import HeteroDeeperGCN
 from deepergcn.nn.networks.paper import num_parameters
 from deepergcn.nn.networks.registry import network_class
-from deepergcn.recipes.schema import Inputs, LinksSection, ModelSection, Recipe, TaskInputs, Width
+from deepergcn.recipes.inputs import Inputs, TaskInputs, Width
+from deepergcn.recipes.schema import LinksSection, ModelSection, Recipe
 from deepergcn.runs.model.typed_network import NETWORK, build_typed_model, typed_inputs
 
 AnyNetwork = GraphNetwork | HeteroDeeperGCN

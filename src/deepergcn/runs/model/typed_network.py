@@ -7,7 +7,8 @@ from torch import nn
 from deepergcn.data.typed import TypedDataset
 from deepergcn.errors import InputError
 from deepergcn.nn.networks.hetero import HeteroDeeperGCN
-from deepergcn.recipes.schema import Recipe, TypedEdgeInputs, TypedInputs
+from deepergcn.recipes.inputs import TypedEdgeInputs, TypedInputs
+from deepergcn.recipes.schema import Recipe
 
 NETWORK = "HeteroDeeperGCN"
 """The network for typed tables, as recipes call it."""

@@ -129,8 +129,21 @@ def estimate(recipe: Recipe, dataset: Dataset, processes: int = 1, seconds: floa
             f"{memory_text(available)} of memory are available; expected more training.partitions, "
             "evaluation.partitions or a smaller training.batch_size"
         )
+    parameters = count_parameters(recipe, dataset_inputs(dataset))
+    weights = parameters * _weight_bytes(recipe)
+    if weights > available:
+        raise InputError(
+            f"the {parameters:,} parameters of recipe {recipe.name}, with gradients and Adam's moments, take "
+            f"{memory_text(weights)}; {memory_text(available)} of memory are available; expected a smaller "
+            "model.hidden_channels or model.num_layers"
+        )
     probe = Probe(recipe, dataset, processes=processes)
-    return _Line(recipe, probe, _readings(probe, recipe, seconds)).cost(available, processes)
+    return _Line(recipe, probe, _readings(probe, recipe, seconds), parameters).cost(available, processes)
+
+
+def _weight_bytes(recipe: Recipe) -> int:
+    """The bytes of a weight with its gradient and Adam's two moments, and its average where there is one."""
+    return 16 if recipe.training.average is None else 20
 
 
 def _readings(probe: Probe, recipe: Recipe, seconds: float) -> list[Reading]:
@@ -150,13 +163,13 @@ class _Line:
     recipe: Recipe
     probe: Probe
     readings: list[Reading]
+    parameters: int
 
     def cost(self, available: int, processes: int) -> Cost:
         recipe, probe, dataset = self.recipe, self.probe, self.probe.dataset
         depth, training = recipe.model.num_layers, recipe.training
-        parameters = count_parameters(recipe, dataset_inputs(dataset))
-        # Weights, gradients, Adam's two moments, and the average of the weights where there is one.
-        still = probe.base + parameters * (16 + (4 if training.average is not None else 0))
+        parameters = self.parameters
+        still = probe.base + parameters * _weight_bytes(recipe)
         kept, around = self._kept()
         evaluation = still + (self.readings[-1].forward_rise or 0)
         segments: tuple[int, ...] = ()

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from deepergcn.data.folds import check_fold
+from deepergcn.data.folds import check_folds
 from deepergcn.data.task import LINK_METRICS, METRICS, Kind, Level, Metric
 from deepergcn.errors import InputError
 
@@ -46,7 +46,7 @@ class Choices:
         if self.kind is not None and self.kind not in METRICS:
             raise InputError(f"task is {self.kind!r}; expected one of {', '.join(METRICS)}")
         if self.folds is not None:
-            check_fold((0, self.folds))
+            check_folds(self.folds)
 
     def reader_options(self) -> dict[str, Any]:
         """The options of the reader that were chosen, apart from those of the split."""
