@@ -7,9 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
+import pytest
 
 from deepergcn.cli.own_data_options import OwnDataOptions
 from deepergcn.cli.read_own_data import read_own_data
+from deepergcn.errors import InputError
 
 ROWS = 60
 
@@ -105,3 +107,13 @@ def read(case: Case, folder: Path, *settings: str) -> str:
     found = read_own_data(OwnDataOptions(**options), settings)
     assert found is not None
     return "".join(f"{topic:<9} {text}\n" for topic, text in found[1].report.lines())
+
+
+def refused(case: Case, folder: Path) -> None:
+    """Check that the file of the case is refused in one line with the expected texts."""
+    with pytest.raises(InputError) as error:
+        read(case, folder)
+    message = str(error.value)
+    assert "\n" not in message
+    for text in case.expected:
+        assert text in message
