@@ -242,3 +242,29 @@ def test_integers_that_may_be_missing_labels_are_asked_for() -> None:
     assert model.report is not None
     assert model.report.targets[0].missing == 1
     assert list(model.report.targets[0].classes) == ["0", "1", "2"]
+
+
+def test_a_folder_of_data_of_the_user_is_never_removed(tmp_path: Path) -> None:
+    mine = tmp_path / "project" / "data" / "mine.csv"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    for target in ("y", "none"):
+        with pytest.raises(InputError, match="data: is there already, and belongs to no run; expected a new folder"):
+            deepergcn.train(molecules=molecules(), target=target, out=tmp_path / "project")
+    assert mine.read_text() == "mine"
+
+
+def test_a_column_that_is_missing_is_told_in_the_words_of_python(of_molecules: Trained) -> None:
+    frame = molecules().rename(columns={"smiles": "structure"})
+    with pytest.raises(InputError, match="; smiles_column names another") as error:
+        of_molecules.predict(frame)
+    assert "--" not in str(error.value)
+    with pytest.raises(InputError, match=r"for the ids; .*; id_column names another"):
+        of_molecules.predict(molecules(), id_column="none")
+
+
+def test_numbers_of_numpy_are_seeds() -> None:
+    trained = deepergcn.train(molecules=SMILES, target=ACTIVE, epochs=1, settings=SMALL, seed=np.int64(3))  # type: ignore[arg-type]
+    assert trained.run.info.seed == 3
+    with pytest.raises(InputError, match=r"seed is 1\.5; expected a whole number"):
+        deepergcn.train(molecules=SMILES, target=ACTIVE, epochs=1, settings=SMALL, seed=1.5)  # type: ignore[arg-type]

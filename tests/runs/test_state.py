@@ -53,3 +53,19 @@ def test_moments_that_do_not_fit_their_weight_never_reach_fused_adam(
     file.write_bytes(safetensors.torch.save(tensors, sums))
     with pytest.raises(InputError, match="is not a state of this recipe"):
         load_state(tmp_path, model, optimizer)
+
+
+def test_the_last_states_stay_in_runs_of_a_million_epochs_and_other_files_always(tmp_path: Path) -> None:
+    model = nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    (tmp_path / "mine.safetensors").write_bytes(b"mine")
+    for epoch in (999_998, 999_999, 1_000_000, 1_000_001):
+        save_state(tmp_path, Progress(epoch=epoch), model, optimizer)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "mine.safetensors",
+        "1000000-00000000.safetensors",
+        "1000001-00000000.safetensors",
+    }
+    progress = load_state(tmp_path, model, optimizer)
+    assert progress is not None
+    assert progress.epoch == 1_000_001

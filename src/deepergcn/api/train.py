@@ -1,6 +1,7 @@
 """``deepergcn.train``: train a recipe, or on what a user holds in memory."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -211,6 +212,8 @@ def train(
     folder = temporary / "run" if temporary is not None else Path(str(out))
     if (folder / "run.json").exists():
         raise InputError(f"{folder}: holds a run already; expected resume=True without data, or another out")
+    if os.path.lexists(folder / "data"):
+        raise InputError(f"{folder / 'data'}: is there already, and belongs to no run; expected a new folder for out")
     with ExitStack() as unless_trained:
         unless_trained.callback(_remove, folder, temporary)
         stored = store(folder / "data")

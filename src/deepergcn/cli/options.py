@@ -1,5 +1,7 @@
 """Arguments that several commands share."""
 
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypedDict
@@ -59,6 +61,26 @@ IdColumnOption = Annotated[
 UnseenOption = Annotated[
     str, typer.Option("--unseen", help="Categories not seen in training: error, or other (none of the known ones).")
 ]
+
+
+def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path]) -> None:
+    """Check that no file that is to be written is read by the same command, or is one that a run consists of.
+
+    Args:
+        outputs: The files to write; None where one is not wanted.
+        inputs: The files that are read.
+    """
+    from deepergcn.runs.run import FILES
+
+    wanted = [output for output in outputs if output is not None]
+    read = {os.path.realpath(path) for path in inputs}
+    for output in wanted:
+        if os.path.realpath(output) in read:
+            raise InputError(f"{output}: is read by this command; expected another name for what is written")
+        if output.name in FILES and (output.parent / "run.json").is_file():
+            raise InputError(f"{output}: is a file of the run in {output.parent}; expected another name or folder")
+    if len({os.path.realpath(output) for output in wanted}) < len(wanted):
+        raise InputError(f"{wanted[-1]}: is to be written twice; expected a name for each of the files")
 
 
 def unseen_choice(text: str) -> "Unseen":

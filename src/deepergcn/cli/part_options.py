@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deepergcn.cli.options import Reading
+from deepergcn.cli.options import Reading, check_outputs
 from deepergcn.cli.terminal import say
+from deepergcn.cli.typed_tables import table_paths
 from deepergcn.errors import InputError
 
 if TYPE_CHECKING:
     from deepergcn.data.molecules.skipped import Skipped
-    from deepergcn.inference.parts.folder import Kind
+    from deepergcn.inference.parts.folder import Kind, PartJob
     from deepergcn.inference.parts.write import Written
     from deepergcn.inference.predictions import Embeddings, Predictions
     from deepergcn.inference.predictor import Predictor
@@ -78,17 +79,38 @@ class PartOptions:
         endings: Sequence[str],
         reading: Reading,
         **how: Any,
-    ) -> bool:
-        """Predict or embed a file of molecules part by part, and say what was done; False where it is no such file."""
+    ) -> None:
+        """Predict or embed, and print what was written.
+
+        Args:
+            kind: Whether it is predicted or embedded.
+            run: Where the model was loaded from.
+            model: The network.
+            output: A file, or a folder of parts.
+            endings: As for :meth:`ending`.
+            reading: What is read.
+            how: How predictions are written.
+        """
+        from deepergcn.inference.parts.folder import PartJob
+        from deepergcn.inference.parts.write import PART_ROWS, takes_parts
+
+        files = table_paths(reading["data"], reading["edges"], reading["nodes"], reading["node_features"])
+        check_outputs([output, reading["skipped_file"]], files)
+        job = PartJob(kind=kind, ending=self.ending(output, endings), rows=self.part_rows or PART_ROWS, **how)
+        data = reading["data"]
+        if isinstance(data, str) and takes_parts(model, data):
+            self._write_molecules(run, model, Path(data), output, job, reading)
+        else:
+            self._write_at_once(run, model, output, job, reading, files, how)
+
+    def _write_molecules(
+        self, run: Path, model: "Predictor", data: Path, output: Path, job: "PartJob", reading: Reading
+    ) -> None:
+        """Predict or embed a file of molecules part by part."""
         from deepergcn.cli.progress import molecule_bar
         from deepergcn.data.molecules.skipped import write_skipped
-        from deepergcn.inference.parts.folder import PartJob
-        from deepergcn.inference.parts.write import PART_ROWS, Shard, takes_parts, write_file, write_parts
+        from deepergcn.inference.parts.write import Shard, write_file, write_parts
 
-        data = reading["data"]
-        if not isinstance(data, str) or not takes_parts(model, data):
-            self._refuse(output)
-            return False
         tables = {
             "--edges": reading["edges"],
             "--nodes": reading["nodes"],
@@ -96,15 +118,12 @@ class PartOptions:
         }
         if given := [option for option, table in tables.items() if table is not None]:
             raise InputError(f"{given[0]}: the network was trained on molecules, which have none")
-        job = PartJob(
-            kind=kind,
-            ending=self.ending(output, endings),
-            rows=self.part_rows or PART_ROWS,
-            smiles_column=reading["smiles_column"],
-            id_column=reading["id_column"],
-            delimiter=reading["delimiter"],
-            **how,
-        )
+        columns = {
+            "smiles_column": reading["smiles_column"],
+            "id_column": reading["id_column"],
+            "delimiter": reading["delimiter"],
+        }
+        job = job.model_copy(update=columns)
         shard = Shard() if self.shard is None else Shard.parse(self.shard)
 
         def list_skipped(written: "Written") -> None:
@@ -114,35 +133,38 @@ class PartOptions:
         with molecule_bar() as progress:
             spread: dict[str, Any] = {"jobs": self.jobs, "ray": self.ray, "progress": progress}
             if _is_folder(output):
-                written = write_parts(run, model, Path(data), output, job, shard=shard, **spread)
+                written = write_parts(run, model, data, output, job, shard=shard, **spread)
                 list_skipped(written)
             else:
-                written = write_file(run, model, Path(data), output, job, finished=list_skipped, **spread)
+                written = write_file(run, model, data, output, job, finished=list_skipped, **spread)
         parts = self._parts(written) if _is_folder(output) else ""
-        say(f"{output}: {written.rows} rows{parts}{left_empty(written.first_skipped, written.skipped)}")
+        say(f"{output}: {written.rows} rows{parts}{_left_empty(written.first_skipped, written.skipped)}")
         for line in written.decisions:
             say(line)
-        return True
 
-    def write_whole(
+    def _write_at_once(
         self,
-        kind: "Kind",
         run: Path,
-        results: "Predictions | Embeddings",
+        model: "Predictor",
         output: Path,
-        endings: Sequence[str],
+        job: "PartJob",
         reading: Reading,
-        **how: Any,
-    ) -> str:
-        """Write what was computed at once, to a file or to a folder of parts; how many parts, for the summary line."""
-        from deepergcn.inference.parts.folder import PartJob
-        from deepergcn.inference.parts.write import PART_ROWS, write_whole
+        files: Sequence[Path],
+        how: dict[str, Any],
+    ) -> None:
+        """Predict or embed the nodes of a graph, graphs or links."""
+        from deepergcn.inference.parts.write import write_whole
 
-        if not _is_folder(output):
+        self._refuse(output)
+        results: Predictions | Embeddings = getattr(model, job.kind)(**reading)
+        parts = ""
+        if _is_folder(output):
+            parts = f" in {write_whole(run, results, files, output, job, how)} parts"
+        else:
             results.write(output, **how)
-            return ""
-        job = PartJob(kind=kind, ending=self.ending(output, endings), rows=self.part_rows or PART_ROWS, **how)
-        return f" in {write_whole(run, results, _files(reading), output, job, how)} parts"
+        say(f"{output}: {results.extent()}{parts}{_left_empty(results.skipped, len(results.skipped))}")
+        for line in results.notes():
+            say(line)
 
     def _refuse(self, output: Path) -> None:
         """Raise an error where something was said that only files of molecules can have."""
@@ -162,22 +184,13 @@ class PartOptions:
         return text if self.shard is None else f"{text} (shard {self.shard}, of {written.total} parts in all)"
 
 
-def left_empty(first: "Sequence[Skipped]", count: int) -> str:
+def _left_empty(first: "Sequence[Skipped]", count: int) -> str:
     """Which rows could not be read, for the summary line of a command: the first of this number of them."""
     if not count:
         return ""
     numbers = ", ".join(str(row.row) for row in first[:_NAMED])
     more = f" and {count - _NAMED} more" if count > _NAMED else ""
     return f", of which {count} could not be read and are empty: row {numbers}{more}"
-
-
-def _files(reading: Reading) -> list[Path]:
-    """The files that were read, those of a folder among them, or the name of a dataset."""
-    given = [reading["data"], reading["edges"], reading["nodes"], reading["node_features"]]
-    named = [name for one in given if one is not None for name in (one.values() if isinstance(one, dict) else (one,))]
-    paths = [Path(name) for name in named]
-    inside = (sorted(file for file in path.iterdir() if file.is_file()) for path in paths if path.is_dir())
-    return [*(path for path in paths if not path.is_dir()), *(file for files in inside for file in files)]
 
 
 def _is_folder(output: Path) -> bool:

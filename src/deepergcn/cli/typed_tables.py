@@ -57,3 +57,11 @@ def required_tables(
     if given is None:
         raise InputError("expected INPUT, or --nodes TYPE=FILE for each type of nodes")
     return given, edge_tables, its_nodes
+
+
+def table_paths(*tables: Tables) -> list[Path]:
+    """The files of these tables, those of a folder among them; the name of a dataset is taken for a file."""
+    named = [name for one in tables if one is not None for name in (one.values() if isinstance(one, dict) else (one,))]
+    paths = [Path(name) for name in named]
+    inside = (sorted(file for file in path.iterdir() if file.is_file()) for path in paths if path.is_dir())
+    return [*(path for path in paths if not path.is_dir()), *(file for files in inside for file in files)]

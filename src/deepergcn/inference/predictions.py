@@ -103,6 +103,14 @@ class Predictions:
             for name, pair, limit in zip(self.names, self.classes, limits, strict=True)
         ]
 
+    def extent(self) -> str:
+        """How much there is, for people."""
+        return f"{len(self)} rows"
+
+    def notes(self) -> list[str]:
+        """What they are blended from, and what decides for a class: a line each, for people."""
+        return [*([f"predictions are {self.made_of}"] if self.made_of else []), *self.decisions()]
+
     def write(self, path: str | Path, *, spreadsheet: bool = False, inputs: bool = True) -> None:
         """Write the columns to a file ``.csv`` or ``.parquet``, whole or not at all.
 
@@ -173,6 +181,14 @@ class Embeddings:
     def __len__(self) -> int:
         """The number of rows."""
         return len(self.ids)
+
+    def extent(self) -> str:
+        """How much there is, for people."""
+        return f"{len(self)} rows of {self.values.shape[1]} channels"
+
+    def notes(self) -> list[str]:
+        """There is nothing to say about them."""
+        return []
 
     def slice(self, start: int, stop: int) -> "Embeddings":
         """Those of the rows from ``start``, counted from 0, up to ``stop``."""

@@ -34,6 +34,7 @@ def locked(folder: Path) -> Iterator[None]:
     path = folder / "lock"
     lock = FileLock(path, timeout=0, fallback_to_soft=False)
     try:
+        made = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
         if path.is_symlink() or (path.exists() and not stat.S_ISREG(path.stat().st_mode)):
             raise InputError(f"{path}: is not a regular file; expected the lock of a run, or none")
@@ -53,7 +54,9 @@ def locked(folder: Path) -> Iterator[None]:
             remove_abandoned(folder / inner, age=0)
         yield
     finally:
-        if [entry.name for entry in folder.iterdir()] == [path.name]:  # nothing was written
-            path.unlink()
-            folder.rmdir()
+        with suppress(OSError):  # an error of the run is not to be hidden by one of its directory
+            if [entry.name for entry in folder.iterdir()] == [path.name]:  # nothing was written
+                path.unlink()
+                if made:
+                    folder.rmdir()
         lock.release()

@@ -30,8 +30,9 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 from deepergcn.data.provenance import OptionalProvenance
 from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
+from deepergcn.recipes.inputs import Inputs
 from deepergcn.recipes.load import dump_recipe, read_recipe
-from deepergcn.recipes.schema import Inputs, Recipe
+from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.data_report import DataReport
 from deepergcn.runs.environment import Environment
 from deepergcn.runs.older import as_read
@@ -188,7 +189,7 @@ class Run:
     @classmethod
     def create(cls, path: Path, recipe: Recipe, info: RunInfo) -> "Run":
         """Create a run directory; ``run.json`` is written last, so that a directory with it also has the recipe."""
-        write_text(path / "recipe.yaml", dump_recipe(own_data_relative(recipe, path)))
+        write_text(path / "recipe.yaml", recipe_text(recipe, path))
         write_text(path / "run.json", info.model_dump_json(indent=1) + "\n")
         return cls(path, recipe, info)
 
@@ -235,6 +236,11 @@ class Run:
         """The result of the run; None if it has not finished."""
         file = self.path / "summary.json"
         return read_json(file, Summary) if file.exists() else None
+
+
+def recipe_text(recipe: Recipe, folder: Path) -> str:
+    """The ``recipe.yaml`` of a run directory."""
+    return dump_recipe(own_data_relative(recipe, folder))
 
 
 def read_rows(path: Path, columns: tuple[str, ...]) -> list[Row]:

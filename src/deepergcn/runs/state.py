@@ -5,6 +5,7 @@ Random numbers need no state, see :mod:`deepergcn.data.seeds`; the learning rate
 
 import json
 import logging
+import re
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +22,7 @@ from deepergcn.errors import InputError
 KEPT = 2
 """The number of states kept: if the newest is damaged, the one before it is used."""
 
+_NAME = re.compile(r"([0-9]{6,20})-([0-9]{8,20})\.safetensors")
 _PROGRESS = "progress"
 _log = logging.getLogger(__name__)
 
@@ -137,8 +139,10 @@ def load_state(
 
 
 def _states(folder: Path) -> list[Path]:
-    """All states, newest first."""
-    return sorted(folder.glob("*.safetensors"), reverse=True)
+    """All states, newest first; other files in the folder are none."""
+    names = ((_NAME.fullmatch(path.name), path) for path in folder.glob("*.safetensors"))
+    found = [(int(match[1]), int(match[2]), path) for match, path in names if match is not None]
+    return [path for _, _, path in sorted(found, reverse=True)]
 
 
 def _read(path: Path) -> tuple[Progress, dict[str, Tensor]]:

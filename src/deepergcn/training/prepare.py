@@ -1,12 +1,13 @@
 """The run directory before training: a new one, or one that is resumed."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.molecules.skipped import write_skipped
+from deepergcn.data.molecules.skipped import skipped_text
 from deepergcn.data.provenance import skipped_rows
 from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
@@ -18,7 +19,7 @@ from deepergcn.runs.environment import environment, versions, warn_of_changes
 from deepergcn.runs.log import RunLog
 from deepergcn.runs.model.network import build_model, count_parameters, dataset_inputs
 from deepergcn.runs.older import as_read
-from deepergcn.runs.run import FORMAT, Run, RunInfo
+from deepergcn.runs.run import FILES, FOLDERS, FORMAT, Run, RunInfo, recipe_text
 from deepergcn.runs.state import resume_state
 from deepergcn.training.average import WeightAverage
 from deepergcn.training.blend import check_blend
@@ -105,6 +106,12 @@ def prepare(plan: Plan, processes: int = 1, callback: Callback | None = None) ->
         raise InputError(f"{plan.folder}: holds a run already; resume it with --resume, or choose another --out")
     recipe = plan.recipe
     dataset = load_data(recipe, plan.loaded)
+    files: dict[str, str] = {}
+    if skipped := skipped_rows(dataset.provenance):
+        files["skipped.csv"] = skipped_text(skipped)
+    if plan.loaded is not None and plan.loaded.report is not None:
+        files["data.json"] = plan.loaded.report.model_dump_json(indent=1) + "\n"
+    _check_unused(plan.folder, {**files, "recipe.yaml": recipe_text(recipe, plan.folder)})
     check_blend(recipe, dataset)
     inputs = dataset_inputs(dataset)
     check_steps(dataset, recipe.training, processes)
@@ -121,12 +128,24 @@ def prepare(plan: Plan, processes: int = 1, callback: Callback | None = None) ->
         label_names=dataset.label_names,
         provenance=dataset.provenance,
     )
-    if skipped := skipped_rows(dataset.provenance):
-        write_skipped(skipped, plan.folder / "skipped.csv")
-    if plan.loaded is not None and plan.loaded.report is not None:
-        write_text(plan.folder / "data.json", plan.loaded.report.model_dump_json(indent=1) + "\n")
+    for name, text in files.items():
+        write_text(plan.folder / name, text)
     Run.create(plan.folder, recipe, info)
     return Prepared(dataset, segments)
+
+
+def _check_unused(folder: Path, files: Mapping[str, str]) -> None:
+    """Check that a folder holds nothing that the run would overwrite, apart from what it began to write itself.
+
+    Args:
+        folder: The run directory, which holds no run.
+        files: What is written before the record that makes it one.
+    """
+    for name in (*FILES, *FOLDERS):
+        file = folder / name
+        begun = name in files and file.is_file() and file.read_bytes() == files[name].encode()
+        if os.path.lexists(file) and not begun:
+            raise InputError(f"{file}: is there already, and belongs to no run; expected a new folder for --out")
 
 
 def _resume(plan: Plan, run: Run, processes: int, callback: Callback) -> Prepared:

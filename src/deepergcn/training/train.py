@@ -9,6 +9,7 @@ from lightning_fabric import Fabric
 
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.registry import SOURCES
+from deepergcn.data.seeds import check_seed
 from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
 from deepergcn.nn.networks.graph_network import GraphNetwork
@@ -80,6 +81,7 @@ def train(
     A run that is stopped by SIGTERM or SIGINT saves its state and raises :class:`Interrupted`.
     """
     callback = Callbacks((*callbacks, TensorBoard()) if tensorboard else callbacks)
+    seed = None if seed is None else check_seed(seed)
     changes = (*source_setting(data), *settings, *(() if precision is None else (f"training.precision={precision}",)))
     if out is None and under_torchrun():
         raise InputError("--out: expected a run directory, since several processes share it under torchrun")

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet
 import pytest
+from filelock import FileLock
 
+from deepergcn.data.storage.files import WriteError
 from deepergcn.errors import InputError
 from deepergcn.inference.parts import make, write
 from deepergcn.inference.parts.folder import PartJob
@@ -151,7 +153,7 @@ def test_another_input_model_or_job_is_refused(run: Path, data: Path, tmp_path: 
     with pytest.raises(InputError, match="holds other files; expected a new or an empty folder"):
         write_parts(run, model, data, tmp_path / "full", job())
     for options, message in (
-        ({"jobs": 0}, "--jobs is 0; expected at least 1"),
+        ({"jobs": 0}, "--jobs is 0; expected from 1 to "),
         ({"jobs": 2, "ray": "auto"}, "--jobs: cannot be combined with --ray"),
     ):
         with pytest.raises(InputError, match=message):
@@ -217,3 +219,62 @@ def test_tables_of_a_graph_are_refused_beside_molecules(
         assert answer.err == f"error: {option}: the network was trained on molecules, which have none\n"
     with pytest.raises(InputError, match="edges: the network was trained on molecules"):
         load(run).predict(["CC"], data)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_damaged_part_is_made_again(run: Path, data: Path, tmp_path: Path, ending: str) -> None:
+    model, folder, what = load(run), tmp_path / "out", job(ending=ending)
+    write_parts(run, model, data, folder, what)
+    parts = sorted(folder.glob(f"part-*{ending}"))
+    contents = [part.read_bytes() for part in parts]
+    parts[0].write_bytes(contents[0][:-7])
+    parts[1].write_bytes(contents[1][:40] + b"?" + contents[1][41:])
+    (folder / "_state" / "00002.json").write_text('{"rows": 3')
+    again = write_parts(run, model, data, folder, what)
+    assert (again.made, again.rows) == (3, 11)
+    assert [part.read_bytes() for part in parts] == contents
+
+
+def test_parts_stay_where_the_disk_is_full(
+    run: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, output = load(run), tmp_path / "one.csv"
+
+    def full(*_: object) -> None:
+        raise WriteError(f"{output}: cannot be written (No space left on device)")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(write, "join_parts", full)
+        with pytest.raises(InputError, match="No space left"):
+            write_file(run, model, data, output, job())
+    assert write_file(run, model, data, output, job()).made == 0
+    assert len(rows_of(output)) == 11
+
+
+def test_two_processes_never_mix_their_parts(run: Path, data: Path, tmp_path: Path) -> None:
+    model, output = load(run), tmp_path / "one.csv"
+    state = tmp_path / "one.csv.parts" / "_state"
+    state.mkdir(parents=True)
+    with FileLock(state / "lock"):
+        with pytest.raises(InputError, match=r"one\.csv\.parts: another process is writing these parts"):
+            write_file(run, model, data, output, job())
+        assert [entry.name for entry in state.iterdir()] == ["lock"]
+    assert write_file(run, model, data, output, job()).made == 3
+    assert not state.parent.exists()
+
+
+def test_parts_of_another_job_are_made_again(run: Path, data: Path, tmp_path: Path) -> None:
+    model, output = load(run), tmp_path / "one.csv"
+    write_parts(run, model, data, tmp_path / "one.csv.parts", job(rows=3))
+    assert write_file(run, model, data, output, job()).made == 3
+    assert len(rows_of(output)) == 11
+    assert not (tmp_path / "one.csv.parts").exists()
+
+
+def test_a_folder_with_the_name_of_the_parts_is_never_removed(run: Path, data: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "one.csv.parts" / "mine.txt"
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    with pytest.raises(InputError, match=r"one\.csv\.parts: holds other files"):
+        write_file(run, load(run), data, tmp_path / "one.csv", job())
+    assert mine.read_text() == "mine"

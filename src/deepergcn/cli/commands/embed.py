@@ -8,8 +8,7 @@ import typer
 from deepergcn.cli.loading import loading
 from deepergcn.cli.option_group import with_options
 from deepergcn.cli.options import InputArgument, ReadingOptions, RunArgument
-from deepergcn.cli.part_options import PartOptions, left_empty
-from deepergcn.cli.terminal import say
+from deepergcn.cli.part_options import PartOptions
 
 
 @with_options("reading", ReadingOptions)
@@ -33,10 +32,4 @@ def embed(
     arguments = reading.arguments(data)
     with loading():
         model = load(run)
-    if parts.write("embed", run, model, output, EMBEDDING_NAMES, arguments):
-        return
-    embeddings = model.embed(**arguments)
-    written = parts.write_whole("embed", run, embeddings, output, EMBEDDING_NAMES, arguments)
-    rows, channels = embeddings.values.shape
-    empty = left_empty(embeddings.skipped, len(embeddings.skipped))
-    say(f"{output}: {rows} rows of {channels} channels{written}{empty}")
+    parts.write("embed", run, model, output, EMBEDDING_NAMES, arguments)

@@ -13,9 +13,10 @@ from deepergcn.cli.options import (
     NodesOption,
     RunArgument,
     SmilesColumnOption,
+    check_outputs,
 )
 from deepergcn.cli.terminal import say
-from deepergcn.cli.typed_tables import required_tables
+from deepergcn.cli.typed_tables import required_tables, table_paths
 
 
 def explain(
@@ -51,6 +52,8 @@ def explain(
 
     check_ending(output, (".csv",))
     given, its_edges, _ = required_tables(data, nodes, edges)
+    page = output.with_suffix(".html")
+    check_outputs([output, page], table_paths(given, its_edges))
     found = explain_rows(
         load(run),
         given,
@@ -63,7 +66,6 @@ def explain(
         neighbours=neighbours,
     )
     write_contributions(output, found)
-    page = output.with_suffix(".html")
     write_page(page, found, f"{run}: {given}")
     outside = sum(bool(one.outside) for one in found)
     told = [f"{output}: {len(found)} rows explained{' (--most explains more)' if len(found) == most else ''}"]

@@ -8,8 +8,7 @@ import typer
 from deepergcn.cli.loading import loading
 from deepergcn.cli.option_group import with_options
 from deepergcn.cli.options import InputArgument, ReadingOptions, RunArgument
-from deepergcn.cli.part_options import PartOptions, left_empty
-from deepergcn.cli.terminal import say
+from deepergcn.cli.part_options import PartOptions
 from deepergcn.errors import InputError
 
 
@@ -45,12 +44,4 @@ def predict(
     with loading():
         model = load(run)
     how = {"inputs": inputs, "spreadsheet": spreadsheet}
-    if parts.write("predict", run, model, output, PREDICTION_NAMES, arguments, **how):
-        return
-    predictions = model.predict(**arguments)
-    written = parts.write_whole("predict", run, predictions, output, PREDICTION_NAMES, arguments, **how)
-    say(f"{output}: {len(predictions)} rows{written}{left_empty(predictions.skipped, len(predictions.skipped))}")
-    if predictions.made_of:
-        say(f"predictions are {predictions.made_of}")
-    for line in predictions.decisions():
-        say(line)
+    parts.write("predict", run, model, output, PREDICTION_NAMES, arguments, **how)

@@ -17,8 +17,13 @@ class Skipped(NamedTuple):
     reason: str
 
 
+def skipped_text(rows: Sequence[Skipped]) -> str:
+    """Skipped rows as CSV: row number, molecule, reason."""
+    return csv_text([Skipped._fields, *rows])
+
+
 def write_skipped(rows: Sequence[Skipped], path: str | Path) -> None:
-    """Write skipped rows as CSV: row number, molecule, reason."""
+    """Write skipped rows as CSV."""
     if not Path(path).parent.is_dir():
         raise InputError(f"{path}: the folder for the list of skipped rows does not exist")
-    write_text(Path(path), csv_text([Skipped._fields, *rows]))
+    write_text(Path(path), skipped_text(rows))

@@ -1,17 +1,23 @@
 """A folder of parts: a file for each, and beside them what they were made of, so that none is made twice."""
 
+import hashlib
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
+from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt, ValidationError
 
 from deepergcn.data.molecules.skipped import Skipped
-from deepergcn.data.storage.files import write_bytes, write_text
+from deepergcn.data.storage.digest import file_digest
+from deepergcn.data.storage.files import WriteError, write_bytes, write_text
 from deepergcn.errors import InputError
 
 Kind = Literal["predict", "embed"]
 
-_STATE, _MANIFEST = "_state", "parts.json"  # readers of folders pass over names that begin so
+_STATE, _MANIFEST, _LOCK = "_state", "parts.json", "lock"  # readers of folders pass over names that begin so
 
 
 class _Record(BaseModel):
@@ -52,12 +58,14 @@ class PartRecord(_Record):
 
     Attributes:
         rows: Its rows.
+        digest: The SHA-256 of its file.
         header: The bytes of the header of its CSV file.
         skipped: The rows that could not be read, by their numbers in the whole input.
         decisions: What decides between classes, as readable lines.
     """
 
     rows: NonNegativeInt
+    digest: str = ""
     header: NonNegativeInt = 0
     decisions: tuple[str, ...] = ()
     skipped: tuple[Skipped, ...] = ()
@@ -77,15 +85,15 @@ class PartFolder:
     def open(self, manifest: Manifest) -> None:
         """Start to write the parts of this manifest, or continue; an error if the folder holds anything else."""
         if not self._check(manifest):
-            write_text(self.path / _STATE / _MANIFEST, manifest.model_dump_json(indent=1))
+            write_text(self._manifest, manifest.model_dump_json(indent=1))
 
     def _check(self, manifest: Manifest) -> bool:
         """Whether the folder already holds parts; an error if they cannot be continued."""
-        file = self.path / _STATE / _MANIFEST
+        file = self._manifest
         if not file.is_file():
             if self.path.exists() and not self.path.is_dir():
                 raise InputError(f"{self.path}: is a file; expected a folder for the parts, or a name with an ending")
-            if self.path.is_dir() and any(self.path.iterdir()):
+            if self.path.is_dir() and any(entry.name != _STATE for entry in self.path.iterdir()):
                 raise InputError(f"{self.path}: holds other files; expected a new or an empty folder for the parts")
             return False
         try:
@@ -96,26 +104,71 @@ class PartFolder:
             raise InputError(f"{self.path}: {_difference(found, manifest)}; expected another folder for --output")
         return True
 
-    def fits(self, manifest: Manifest) -> bool:
-        """Whether the folder holds parts of this manifest, or nothing."""
+    @contextmanager
+    def alone(self, manifest: Manifest) -> Iterator[None]:
+        """Have the folder for this process alone, without parts of another manifest; it is removed at the end.
+
+        After an error that may be gone the next time (a full disk, an interruption) the parts stay for the next call;
+        an error of the input would come again.
+        """
         try:
             self._check(manifest)
         except InputError:
-            return False
-        return True
+            if not self._manifest.is_file():
+                raise
+        with self._locked():
+            try:
+                self._check(manifest)
+            except InputError:
+                self._empty()
+            try:
+                yield
+            except WriteError:
+                raise
+            except InputError:
+                shutil.rmtree(self.path, ignore_errors=True)
+                raise
+            shutil.rmtree(self.path)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        lock = FileLock(self.path / _STATE / _LOCK, timeout=0, fallback_to_soft=False)
+        with suppress(OSError):  # a file system without locks, or one that the first part cannot be written to either
+            Path(lock.lock_file).parent.mkdir(parents=True, exist_ok=True)
+            try:
+                lock.acquire()
+            except Timeout as error:
+                raise InputError(f"{self.path}: another process is writing these parts") from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _empty(self) -> None:
+        """Remove all but the lock."""
+        for entry in [*self.path.iterdir(), *(self.path / _STATE).iterdir()]:
+            if entry.name not in (_STATE, _LOCK):
+                entry.unlink()
 
     def file(self, number: int) -> Path:
         """The file of a part."""
         return self.path / f"part-{number:05d}{self.ending}"
 
     def is_finished(self, number: int) -> bool:
-        """Whether a part is there, with its record, which is written last."""
-        return self._record(number).is_file() and self.file(number).is_file()
+        """Whether a part is there, with its record, which is written last, and as it was written."""
+        file = self.file(number)
+        if not (self._record(number).is_file() and file.is_file()):
+            return False
+        try:
+            return self.record(number).digest == file_digest(file)
+        except InputError:
+            return False
 
     def finish(self, number: int, content: bytes, record: PartRecord) -> None:
         """Write a part, whole or not at all."""
         write_bytes(self.file(number), content)
-        write_text(self._record(number), record.model_dump_json())
+        digest = hashlib.sha256(content).hexdigest()
+        write_text(self._record(number), record.model_copy(update={"digest": digest}).model_dump_json())
 
     def record(self, number: int) -> PartRecord:
         """The record of a finished part."""
@@ -124,6 +177,10 @@ class PartFolder:
             return PartRecord.model_validate_json(file.read_bytes())
         except (ValidationError, OSError) as error:
             raise InputError(f"{file}: cannot be read; remove it, and its part is made again") from error
+
+    @property
+    def _manifest(self) -> Path:
+        return self.path / _STATE / _MANIFEST
 
     def _record(self, number: int) -> Path:
         return self.path / _STATE / f"{number:05d}.json"

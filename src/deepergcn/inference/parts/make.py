@@ -13,7 +13,7 @@ from deepergcn.data.molecules.rows import MoleculeRows
 from deepergcn.data.provenance import MoleculeProvenance
 from deepergcn.data.storage.csv_text import header_length
 from deepergcn.data.tables.labels import missing_labels
-from deepergcn.inference.inputs import Rows
+from deepergcn.inference.inputs import Rows, check_features
 from deepergcn.inference.parts.folder import PartJob, PartRecord
 from deepergcn.inference.predictor import Predictor
 from deepergcn.ops.operators.heap import keep_freed
@@ -74,8 +74,7 @@ class PartMaker:
             if nothing:
                 predicted.values[:] = np.nan
             content = predicted.content(job.ending, spreadsheet=job.spreadsheet, inputs=job.inputs)
-            made_of = [f"predictions are {predicted.made_of}"] if predicted.made_of else []
-            decisions = made_of + predicted.decisions()
+            decisions = predicted.notes()
         record = PartRecord(
             rows=len(rows.ids),
             header=header_length(content) if job.ending == ".csv" else 0,
@@ -112,6 +111,8 @@ class PartMaker:
                 parts=parsed.described,
             )
             dataset = dataset.replace(**described.fields())
+        dataset = transformed(dataset, self.model.recipe)
+        check_features(dataset, self.model.info)
         ids = tuple(name or "" for name in opened.names)
         positions = torch.from_numpy(parsed.positions)
-        return Rows(transformed(dataset, self.model.recipe), ids, positions, parsed.skipped, opened.table)
+        return Rows(dataset, ids, positions, parsed.skipped, opened.table)

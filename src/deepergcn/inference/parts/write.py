@@ -1,6 +1,6 @@
 """Predict or embed a file of molecules of any length: a part at a time is in memory, and a finished part stays."""
 
-import shutil
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from typing import Any
 import joblib
 
 from deepergcn.categories import ATOM_SIZES
+from deepergcn.cores import check_jobs
 from deepergcn.data.molecules.skipped import Skipped
 from deepergcn.data.molecules.stream import stream_rows
 from deepergcn.data.provenance import MoleculeProvenance
@@ -42,9 +43,9 @@ class Shard:
     @classmethod
     def parse(cls, text: str) -> "Shard":
         """From ``i/n``, such as ``2/8``."""
-        number, slash, of = text.partition("/")
-        if slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of):
-            return cls(int(number), int(of))
+        found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
+        if found is not None and 1 <= int(found[1]) <= int(found[2]):
+            return cls(int(found[1]), int(found[2]))
         raise InputError(f"--shard is {quote(text)}; expected i/n with i from 1 to n, such as 1/4")
 
     def has(self, part: int) -> bool:
@@ -123,8 +124,7 @@ def write_parts(
         ray: The address of a Ray cluster to make them on, or ``"auto"``.
         progress: Called with the number of rows that are done.
     """
-    if jobs < 1:
-        raise InputError(f"--jobs is {jobs}; expected at least 1")
+    check_jobs(jobs)
     if ray is not None and jobs > 1:
         raise InputError("--jobs: cannot be combined with --ray, which uses the processors of the cluster")
     data = data.absolute()
@@ -177,19 +177,13 @@ def write_file(
     """
     folder = output.with_name(f"{output.name}.parts")
     manifest = Manifest(model=_model_digest(run), data=file_digest(data), job=as_trained(job, model, data))
-    if folder.is_dir() and not PartFolder(folder, job.ending).fits(manifest):
-        shutil.rmtree(folder)
-    try:
+    with PartFolder(folder, job.ending).alone(manifest):
         written = write_parts(run, model, data, folder, job, jobs=jobs, ray=ray, progress=progress)
         if written.skipped == written.rows:
             first = written.first_skipped[0]
             raise InputError(f"{data}: no row can be read; row {first.row} is {quote(first.molecule)}: {first.reason}")
         join_parts(written.folder, written.numbers, output)
         finished(written)
-    except InputError:
-        shutil.rmtree(folder, ignore_errors=True)  # the same input would not get further
-        raise
-    shutil.rmtree(folder)
     return written
 
 
