@@ -11,11 +11,14 @@ def main() -> None:
     if packages:
         sys.stderr.write(f"error: {advice('the program deepergcn', packages)}\n")
         raise SystemExit(2)
-    from deepergcn.cli.loading import own_process
-    from deepergcn.cli.main import main as run
+    try:
+        from deepergcn.cli.loading import own_process
+        from deepergcn.cli.main import main as run
 
-    own_process()
-    run()
+        own_process()
+        run()
+    except KeyboardInterrupt:  # before a command has begun, or after it has ended
+        raise SystemExit(130) from None
 
 
 if __name__ == "__main__":

@@ -5,6 +5,9 @@ import sys
 
 import pytest
 
+from deepergcn.__main__ import main as start
+from deepergcn.cli import loading
+from deepergcn.cli import main as program
 from deepergcn.version import __version__
 from tests.cli.program import Program
 
@@ -54,3 +57,17 @@ def test_help_imports_nothing_heavy() -> None:
     )
     answer = subprocess.run([sys.executable, "-c", code, "--help"], capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
+
+
+def test_an_interruption_outside_a_command_is_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(program, "main", interrupted)
+    monkeypatch.setattr(loading, "own_process", lambda: None)
+    with pytest.raises(SystemExit) as left:
+        start()
+    assert left.value.code == 130
+    assert capsys.readouterr() == ("", "")

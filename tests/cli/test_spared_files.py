@@ -19,6 +19,7 @@ OWN = ("--molecules", "classes.csv", "--target", "target")
         (("explain", "run", "classes.csv", "-o", "classes.csv"), "classes.csv", "is read by this command"),
         (("predict", "run", "classes.csv", "-o", "o.csv", "--skipped", "classes.csv"), "classes.csv", "is read by"),
         (("predict", "run", "classes.csv", "-o", "o.csv", "--skipped", "o.csv"), "o.csv", "is to be written twice"),
+        (("predict", "run", "classes.csv", "-o", "-"), "classes.csv", "nothing is written to standard output"),
         (("predict", "run", "classes.csv", "-o", "run/split.csv"), "run/split.csv", "is a file of the run in run"),
         (("train", *OWN, "--out", "mine"), "mine/sample.csv", "belongs to no run; expected a new folder for --out"),
         (("train", "mine/recipe.yaml", *OWN, "--out", "."), "recipe.yaml", "belongs to no run; expected a new folder"),

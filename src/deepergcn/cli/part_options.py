@@ -55,6 +55,8 @@ class PartOptions:
 
         if self.part_rows is not None and self.part_rows < 1:
             raise InputError(f"--part-rows is {self.part_rows}; expected at least 1")
+        if str(output) == "-":
+            raise InputError("--output is -; expected a file or a folder, since nothing is written to standard output")
         if not _is_folder(output):
             found = check_ending(output, endings)
             if self.format_name is not None:
