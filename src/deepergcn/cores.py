@@ -12,11 +12,11 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def check_jobs(jobs: int) -> int:
-    """The number of processes that ``--jobs`` asks for."""
+def check_jobs(jobs: int, name: str = "--jobs") -> int:
+    """The number of processes that an option or argument of this name asks for."""
     most = _PROCESSES_PER_CORE * (os.cpu_count() or 1)
     if type(jobs) is not int or not 1 <= jobs <= most:
-        raise InputError(f"--jobs is {quote(jobs)}; expected from 1 to {most}, {_PROCESSES_PER_CORE} for every core")
+        raise InputError(f"{name} is {quote(jobs)}; expected from 1 to {most}, {_PROCESSES_PER_CORE} for every core")
     return jobs
 
 

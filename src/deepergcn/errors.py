@@ -10,6 +10,10 @@ class InputError(ValueError):
     """Bad input: the message names the file, row or argument, and what was expected."""
 
 
+class TemporaryError(InputError):
+    """An error that need not come again with the same input: a full disk, a process that was killed."""
+
+
 def quote(found: object) -> str:
     """``repr`` of a value, shortened if it is long."""
     text = repr(found)

@@ -61,7 +61,7 @@ def test_no_molecules() -> None:
 
 
 def test_workers_must_be_positive() -> None:
-    with pytest.raises(InputError, match="workers is 0; expected at least 1"):
+    with pytest.raises(InputError, match="workers is 0; expected from 1 to"):
         parse_molecules(["C"], workers=0)
 
 

@@ -10,8 +10,7 @@ import pyarrow.parquet
 import pytest
 from filelock import FileLock
 
-from deepergcn.data.storage.files import WriteError
-from deepergcn.errors import InputError
+from deepergcn.errors import InputError, TemporaryError
 from deepergcn.inference.parts import make, write
 from deepergcn.inference.parts.folder import PartJob
 from deepergcn.inference.parts.write import Shard, Written, write_file, write_parts
@@ -241,7 +240,7 @@ def test_parts_stay_where_the_disk_is_full(
     model, output = load(run), tmp_path / "one.csv"
 
     def full(*_: object) -> None:
-        raise WriteError(f"{output}: cannot be written (No space left on device)")
+        raise TemporaryError(f"{output}: cannot be written (No space left on device)")
 
     with monkeypatch.context() as patched:
         patched.setattr(write, "join_parts", full)

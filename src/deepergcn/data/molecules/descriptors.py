@@ -31,6 +31,7 @@ from deepergcn.data.molecules.fragments import Fragments, largest_fragment
 from deepergcn.data.molecules.parse import Form, parse_molecule
 from deepergcn.data.storage.files import write_tensors
 from deepergcn.data.storage.memory import check_memory
+from deepergcn.data.storage.workers import in_processes
 from deepergcn.data.tables.columns import Columns
 from deepergcn.errors import InputError, listed
 
@@ -38,7 +39,6 @@ RADIUS = 2
 _MOST = 1e30  # a larger number is as unknown as an infinite one: its square would not be finite
 _CHUNK = 100
 _WORTH_PROCESSES = 500
-_IDLE_SECONDS = 5
 
 _log = logging.getLogger(__name__)
 
@@ -174,10 +174,8 @@ def _chunks(
         for texts in chunks:
             yield _chunk(texts, kinds, form, fragments)
         return
-    with joblib.parallel_config("loky", idle_worker_timeout=_IDLE_SECONDS):
-        yield from joblib.Parallel(n_jobs=workers or joblib.cpu_count(), return_as="generator")(
-            joblib.delayed(_chunk)(texts, kinds, form, fragments) for texts in chunks
-        )
+    calls = ((texts, kinds, form, fragments) for texts in chunks)
+    yield from in_processes(_chunk, calls, workers or joblib.cpu_count())
 
 
 def _chunk(texts: Sequence[str | None], kinds: tuple[str, ...], form: Form, fragments: Fragments) -> Part:

@@ -2,7 +2,6 @@
 
 import contextlib
 import re
-import warnings
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -13,11 +12,13 @@ import numpy.typing as npt
 from rdkit import Chem, rdBase
 from rdkit.Chem.rdchem import Mol
 
+from deepergcn.cores import check_jobs
 from deepergcn.data.molecules.featurize import MoleculeGraphs, featurize
 from deepergcn.data.molecules.fragments import Fragments, largest_fragment
 from deepergcn.data.molecules.scaffold import murcko_scaffold
 from deepergcn.data.molecules.skipped import Skipped
 from deepergcn.data.storage.progress import ProgressHook
+from deepergcn.data.storage.workers import in_processes
 from deepergcn.errors import InputError, quote
 
 Form = Literal["smiles", "molblock"]
@@ -33,7 +34,6 @@ _PLAIN = re.compile(  # without blanks, marks of stereochemistry, atoms of hydro
 _OTHER_FORMS = re.compile(r"\s*(?:(InChI=)|\S*?(?<!-)>\S*?(?<!-)>)")  # but not the arrows of dative bonds
 _CHUNK = 500
 _WORTH_PROCESSES = 20_000  # molecules: a process takes as long to start as some ten thousand to read
-_IDLE_SECONDS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +91,8 @@ def parse_molecules(
     ``describe`` is called with the molecules, some of them at a time, so that nobody has to parse them again.
     """
     wanted = _Wanted(form, scaffolds, keys, fragments, describe)
-    if workers is not None and workers < 1:
-        raise InputError(f"workers is {workers}; expected at least 1")
+    if workers is not None:
+        check_jobs(workers, "workers")
     parts: list[ParsedMolecules] = []
     chunks = ((start, texts[start : start + _CHUNK]) for start in range(0, len(texts), _CHUNK))
     if len(texts) < _WORTH_PROCESSES:
@@ -123,18 +123,8 @@ def _parse_chunks(
         for start, texts in chunks:
             yield _parse_chunk(start, texts, wanted)
         return
-    # Loky neither forks this process, with its threads, nor runs the caller's script again as spawn does.
-    with joblib.parallel_config("loky", idle_worker_timeout=_IDLE_SECONDS):
-        results = joblib.Parallel(n_jobs=workers or joblib.cpu_count(), return_as="generator")(
-            joblib.delayed(_parse_chunk)(start, texts, wanted) for start, texts in chunks
-        )
-    try:
-        for part in results:  # noqa: UP028 (yield from would close the results outside of the block below)
-            yield part
-    finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # that some results were not used
-            results.close()
+    calls = ((start, texts, wanted) for start, texts in chunks)
+    yield from in_processes(_parse_chunk, calls, workers or joblib.cpu_count())
 
 
 def _parse_chunk(start: int, texts: Sequence[str | None], wanted: _Wanted) -> ParsedMolecules:

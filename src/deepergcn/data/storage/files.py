@@ -13,14 +13,10 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
-from deepergcn.errors import InputError
+from deepergcn.errors import InputError, TemporaryError
 
 DAY = 86_400.0
 """Seconds after which a half-written file counts as abandoned."""
-
-
-class WriteError(InputError):
-    """A file or folder cannot be written: the disk is full, or its folder may not be written to."""
 
 
 _PART = re.compile(r"(?P<target>.+)\.[0-9a-f]{32}\.part")
@@ -46,7 +42,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[s
         try:
             save_file(owned, part, metadata=dict(metadata))
         except SafetensorError as error:
-            raise WriteError(f"{path}: cannot be written ({error})") from error
+            raise TemporaryError(f"{path}: cannot be written ({error})") from error
         part.chmod(usual_mode)  # safetensors makes files that only their owner can read
 
 
@@ -62,7 +58,7 @@ def replacing(path: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
-        raise WriteError(f"{path}: cannot be written ({error.strerror or error})") from error
+        raise TemporaryError(f"{path}: cannot be written ({error.strerror or error})") from error
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
@@ -85,7 +81,7 @@ def make_folder(folder: Path, make: Callable[[Path], Path]) -> None:
         part.mkdir()
         make(part).rename(folder)
     except OSError as error:
-        raise WriteError(f"{folder}: cannot be written ({error.strerror or error})") from error
+        raise TemporaryError(f"{folder}: cannot be written ({error.strerror or error})") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
 

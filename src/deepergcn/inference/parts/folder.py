@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt, Validat
 
 from deepergcn.data.molecules.skipped import Skipped
 from deepergcn.data.storage.digest import file_digest
-from deepergcn.data.storage.files import WriteError, write_bytes, write_text
-from deepergcn.errors import InputError
+from deepergcn.data.storage.files import write_bytes, write_text
+from deepergcn.errors import InputError, TemporaryError
 
 Kind = Literal["predict", "embed"]
 
@@ -123,7 +123,7 @@ class PartFolder:
                 self._empty()
             try:
                 yield
-            except WriteError:
+            except TemporaryError:
                 raise
             except InputError:
                 shutil.rmtree(self.path, ignore_errors=True)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from deepergcn.data.storage.csv_text import header_length
 from deepergcn.data.storage.digest import file_digest, text_digest
 from deepergcn.data.storage.endings import MOLECULE_NAMES, SDF_NAMES, SMI_NAMES
 from deepergcn.data.storage.progress import ProgressHook
+from deepergcn.data.storage.workers import in_processes
 from deepergcn.errors import InputError, quote
 from deepergcn.inference.parts.folder import Manifest, PartFolder, PartJob, PartRecord
 from deepergcn.inference.parts.join import join_parts
@@ -269,16 +269,7 @@ def _make(maker: PartMaker, parts: Iterator[Part], jobs: int) -> Iterator[Made]:
         yield from map(maker, parts)
         return
     threads = max(joblib.cpu_count() // jobs, 1)
-    # Loky neither forks this process, with its threads, nor runs the caller's script again as spawn does.
-    with joblib.parallel_config("loky"):
-        results = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs", batch_size=1)(
-            joblib.delayed(maker)(part, threads) for part in parts
-        )
-    try:
-        yield from results
-    finally:
-        with suppress(Exception):
-            results.close()
+    yield from in_processes(maker, ((part, threads) for part in parts), jobs, large=True)
 
 
 def _model_digest(run: Path) -> str:

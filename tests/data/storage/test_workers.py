@@ -1,0 +1,29 @@
+"""Work in other processes: the results in order or as they come, and one line where a process is killed."""
+
+import os
+import signal
+
+import pytest
+
+from deepergcn.data.storage.workers import in_processes
+from deepergcn.errors import TemporaryError
+
+
+def _square(number: int) -> int:
+    if number < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number * number
+
+
+def test_results_come_in_order_or_as_they_are_ready() -> None:
+    calls = [(number,) for number in range(20)]
+    assert list(in_processes(_square, calls, 2)) == [number * number for number in range(20)]
+    assert sorted(in_processes(_square, calls, 2, large=True)) == [number * number for number in range(20)]
+    some = in_processes(_square, calls, 2)
+    assert next(some) == 0
+    some.close()
+
+
+def test_a_process_that_is_killed_is_one_line() -> None:
+    with pytest.raises(TemporaryError, match="one of 2 processes was killed, for lack of memory or by another program"):
+        list(in_processes(_square, [(1,), (-1,), (2,)], 2))
