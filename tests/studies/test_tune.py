@@ -113,7 +113,7 @@ def test_a_trial_that_fails_is_named_and_the_others_go_on(tmp_path: Path) -> Non
     assert states == {1e-3: "complete", 1e30: "failed"}
     assert all("finite" in trial.reason for trial in record.trials if trial.state == "failed")
     with pytest.raises(InputError, match="the first 5 trials have failed; the last:"):
-        Tuning(recipe, tmp_path / "other", {"optimizer.lr": Choice(values=(1e30, 2e30))}).search(9)
+        Tuning(recipe, tmp_path / "other", {"optimizer.lr": Choice(values=(5e29, 1e30))}).search(9)
 
 
 def test_a_trial_that_lags_behind_is_pruned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
