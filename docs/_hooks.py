@@ -154,7 +154,8 @@ def recipe_keys() -> str:
         told = _attributes(kind)
         if section == "model":
             told = {**_option_docs(), **_attributes(ModelSection.__mro__[1]), **told}
-        summary = "" if section == "model" else (kind.__doc__ or "").strip().splitlines()[0].replace("``", "`")
+        summary = (kind.__doc__ or "").strip().splitlines()[0].replace("``", "`")
+        summary = "The network and its options." if section == "model" else summary
         lines += [f"## {section}", "", summary, "", "| key | meaning | type | default |", "|---|---|---|---|"]
         hints = get_type_hints(kind)
         for name, key in inner.items():

@@ -23,6 +23,16 @@ def test_ticks_are_round(low: float, high: float, expected: list[float]) -> None
     assert nice_ticks(low, high) == pytest.approx(expected)
 
 
+def contrast(first: str, second: str) -> float:
+    """The contrast of two colours, as WCAG defines it."""
+    lights = []
+    for colour in (first, second):
+        parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+        red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+        lights.append(0.2126 * red + 0.7152 * green + 0.0722 * blue)
+    return (max(lights) + 0.05) / (min(lights) + 0.05)
+
+
 def test_points_that_are_left_out_are_neither_the_first_nor_the_last() -> None:
     points = [Point(x, x) for x in range(101)]
     thinned = thin(points, 10)
@@ -39,8 +49,10 @@ def test_a_loss_that_is_not_finite_has_no_point() -> None:
 
 
 def test_shades_go_from_violet_to_yellow() -> None:
-    assert [shade(0, 5), shade(4, 5)] == ["#440154", "#d8c51e"]
-    assert len({shade(i, 112) for i in range(112)}) == 112
+    assert [shade(0, 5), shade(4, 5)] == ["#9a5fc4", "#b08a00"]
+    assert len({shade(i, 112) for i in range(112)}) > 100
+    for page in ("#ffffff", "#1e2129"):  # the site's two schemes; 3 is what WCAG asks of graphics
+        assert min(contrast(shade(i, 112), page) for i in range(112)) >= 3
 
 
 def chart() -> LineChart:

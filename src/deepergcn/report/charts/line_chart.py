@@ -6,7 +6,8 @@ from dataclasses import dataclass
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f", "#b15928", "#666633")
 """Colour-blind safe colours, those of Okabe and Ito first."""
 
-_VIRIDIS = ("#440154", "#3b528b", "#21918c", "#5ec962", "#d8c51e")
+_SHADES = ("#9a5fc4", "#4f7fd0", "#21918c", "#4a9e4f", "#b08a00")
+"""In the order of viridis, of a lightness that can be seen on white pages and on dark ones."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +64,10 @@ class LineChart:
 def shade(position: int, count: int) -> str:
     """The colour of one of several ordered lines, such as layers: from violet to yellow."""
     if count < 2:
-        return _VIRIDIS[1]
-    place = position / (count - 1) * (len(_VIRIDIS) - 1)
-    low = min(int(place), len(_VIRIDIS) - 2)
-    first, second = (_rgb(_VIRIDIS[number]) for number in (low, low + 1))
+        return _SHADES[1]
+    place = position / (count - 1) * (len(_SHADES) - 1)
+    low = min(int(place), len(_SHADES) - 2)
+    first, second = (_rgb(_SHADES[number]) for number in (low, low + 1))
     mixed = (round(a + (b - a) * (place - low)) for a, b in zip(first, second, strict=True))
     return "#" + "".join(f"{value:02x}" for value in mixed)
 
