@@ -39,7 +39,7 @@ def test_it_stays_as_it_was(
     assert answer.code == 2
     assert expected in answer.err.splitlines()[-1]
     assert (tmp_path / file).read_bytes() == content
-    assert not (tmp_path / "mine/run.json").exists()
+    assert sorted(path.name for path in (tmp_path / "mine").iterdir()) == ["recipe.yaml", "sample.csv"]
 
 
 def test_tables_of_nodes_stay_too(deepergcn: Program, tmp_path: Path) -> None:
@@ -49,6 +49,13 @@ def test_tables_of_nodes_stay_too(deepergcn: Program, tmp_path: Path) -> None:
     answer = deepergcn("predict", "run", nodes, "--edges", edges, "-o", edges)
     assert answer.err == f"error: {edges}: is read by this command; expected another name for what is written\n"
     assert edges.read_bytes() == content
+
+
+def test_a_file_is_no_run_directory(deepergcn: Program, tmp_path: Path) -> None:
+    molecule_file(tmp_path)
+    (tmp_path / "file").write_text("mine")
+    answer = deepergcn("train", *OWN, "--out", "file")
+    assert answer.err.splitlines()[-1] == "error: file: is a file; expected a folder for the run"
 
 
 def test_an_empty_folder_stays_where_training_is_refused(deepergcn: Program, tmp_path: Path) -> None:

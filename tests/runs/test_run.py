@@ -1,6 +1,7 @@
 """The run directory."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -34,3 +35,16 @@ def test_a_cell_too_long_for_a_number_is_named_by_its_row(tmp_path: Path, before
     path.write_text(before + "1" * 200_000 + "\n")
     with pytest.raises(InputError, match=rf"metrics\.csv: {place} cannot be read \(field larger"):
         read_rows(path, METRIC_COLUMNS)
+
+
+@pytest.mark.parametrize("name", ["run.json", "recipe.yaml", "metrics.csv"])
+def test_a_pipe_or_a_device_in_the_place_of_a_file_is_never_waited_for(name: str, tmp_path: Path) -> None:
+    folder = make_run(tmp_path, small_recipe(*table_files(tmp_path), label="y"))
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    with pytest.raises(InputError, match=rf"{name}: is not a regular file"):
+        Run.open(folder).metrics()
+    (folder / name).unlink()
+    (folder / name).symlink_to("/dev/zero")
+    with pytest.raises(InputError, match=rf"{name}: is not a regular file"):
+        Run.open(folder).metrics()

@@ -34,7 +34,9 @@ def locked(folder: Path) -> Iterator[None]:
     path = folder / "lock"
     lock = FileLock(path, timeout=0, fallback_to_soft=False)
     try:
-        made = not folder.exists()
+        made, fresh = not folder.exists(), not path.exists()
+        if not made and not folder.is_dir():
+            raise InputError(f"{folder}: is a file; expected a folder for the run")
         folder.mkdir(parents=True, exist_ok=True)
         if path.is_symlink() or (path.exists() and not stat.S_ISREG(path.stat().st_mode)):
             raise InputError(f"{path}: is not a regular file; expected the lock of a run, or none")
@@ -55,7 +57,7 @@ def locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         with suppress(OSError):  # an error of the run is not to be hidden by one of its directory
-            if [entry.name for entry in folder.iterdir()] == [path.name]:  # nothing was written
+            if fresh and not (folder / "run.json").exists():  # no run has begun
                 path.unlink()
                 if made:
                     folder.rmdir()

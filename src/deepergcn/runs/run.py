@@ -270,6 +270,8 @@ def _lines(path: Path) -> list[list[str]]:
 
 
 def _read(path: Path) -> str:
+    if path.exists() and not path.is_file():  # a pipe would wait for ever, and a device never end
+        raise InputError(f"{path}: is not a regular file; expected a file of deepergcn train")
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

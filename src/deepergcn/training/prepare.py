@@ -112,6 +112,8 @@ def prepare(plan: Plan, processes: int = 1, callback: Callback | None = None) ->
     if plan.loaded is not None and plan.loaded.report is not None:
         files["data.json"] = plan.loaded.report.model_dump_json(indent=1) + "\n"
     _check_unused(plan.folder, {**files, "recipe.yaml": recipe_text(recipe, plan.folder)})
+    for metric in recipe.evaluation.metrics:
+        dataset.task.with_metric(metric)  # an error if the task has no such metric
     check_blend(recipe, dataset)
     inputs = dataset_inputs(dataset)
     check_steps(dataset, recipe.training, processes)

@@ -7,6 +7,8 @@ from torch import Tensor, nn
 
 from deepergcn.errors import InputError
 
+_MOST = torch.finfo(torch.float32).max
+
 Scalar = nn.Parameter | float
 """A parameter if learned, a number if fixed."""
 
@@ -15,6 +17,8 @@ def scalar(name: str, value: float, learn: bool, channels: int | None = None) ->
     """The number ``value``, or a parameter with this initial value: a scalar, or one value per channel."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise InputError(f"{name}: expected a finite number, got {value!r}")
+    if abs(value) > _MOST:
+        raise InputError(f"{name}: expected a number that float32 can hold, got {value!r}")
     if not learn:
         return float(value)
     if channels is not None and channels < 1:
