@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
-from torch.distributed import GradBucket
+from torch.distributed import GradBucket  # type: ignore[attr-defined]  # it is exported by C++
 from torch.futures import Future
 from torch.nn.parallel import DistributedDataParallel
 
