@@ -156,8 +156,7 @@ def test_recomputing_works_under_distributed_data_parallel(tmp_path: Path) -> No
     model.zero_grad()
     dist.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
     try:
-        parallel = DistributedDataParallel(model)
-        parallel(features(), EDGES).sum().backward()
+        DistributedDataParallel(model)(features(), EDGES).sum().backward()  # it must not outlive the group
     finally:
         dist.destroy_process_group()
     assert_close([p.grad for p in model.parameters()], expected)

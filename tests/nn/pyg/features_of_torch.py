@@ -236,14 +236,19 @@ def _() -> None:
     agree((theirs, fast._replicate_for_data_parallel()), *graph())
 
 
+def _compare_distributed(theirs: nn.Module, fast: nn.Module) -> None:
+    """In a function of its own: a wrapper that outlives its group may wait for gloo's thread, and that for Python."""
+    wrapped = nn.parallel.DistributedDataParallel(fast)
+    agree((theirs, wrapped), *graph())
+    square(wrapped).backward()
+
+
 @feature("running", "`DistributedDataParallel`")
 def _() -> None:
     theirs, fast = pair(learn_t=True)
     torch.distributed.init_process_group("gloo", store=HashStore(), rank=0, world_size=1)
     try:
-        wrapped = nn.parallel.DistributedDataParallel(fast)
-        agree((theirs, wrapped), *graph())
-        square(wrapped).backward()
+        _compare_distributed(theirs, fast)
     finally:
         torch.distributed.destroy_process_group()
     square(theirs).backward()
