@@ -41,6 +41,13 @@ def test_the_cells_that_the_paper_leaves_empty_are_part_of_the_studies() -> None
     assert beyond == [10, 100, 1000]
 
 
+def test_no_cell_of_table_1_has_dropout_which_a_deep_resgcn_cannot_learn_with() -> None:
+    study = load_study("table-1")
+    cells = plan_cells(study, Grid(), {row.name: Source("ogbn-proteins") for row in study.rows()}, Path("x"))
+    assert {cell.recipe.model.dropout for cell in cells} == {0}
+    assert {load_recipe("ogbn-proteins").model.dropout} == {0.1}
+
+
 @pytest.mark.parametrize("name", study_names())
 def test_every_cell_is_a_network_that_can_be_built(name: str, tmp_path: Path) -> None:
     study = load_study(name)
