@@ -109,6 +109,13 @@ NAN = float("nan")
         ({"x_categories": (9,)}, "2 columns and 1 categories"),
         ({"x_categories": (8, 2)}, "x has values from 0 to 8 in column 0; expected 0 to 7"),
         ({"x": None}, "x has categories but no values"),
+        ({"x": torch.full((5, 3), 9.0)}, "x has values from 9 to 9 in column 0; expected 0 to 8"),
+        (
+            {"x": torch.full((5, 3), 0.5)},
+            "x has a category that is no integer; expected categories in the first 2",
+        ),
+        ({"x": torch.tensor([[0.0, 0.0, NAN]] * 5)}, "x has a value that is not finite"),
+        ({"x": torch.zeros(5, 2)}, "x has torch.float32 with 2 columns and 2 categories; expected integers"),
         ({"x_categories": None}, "x has torch.uint8; expected float32"),
         ({"x": torch.tensor([[NAN]] * 5), "x_categories": None}, "x has a value that is not finite"),
         ({"edge_attr": torch.zeros(2, 1).byte()}, "edge_attr has shape"),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from torch_geometric.utils import add_remaining_self_loops, scatter, to_undirected
 
 from deepergcn.data import Dataset, Task, apply_transforms
+from deepergcn.data.random_walks import return_probabilities
 from deepergcn.errors import InputError
 from tests.data.examples import assert_same, one_network, two_molecules
 from tests.data.generated import datasets
@@ -148,11 +149,6 @@ def test_dataset_itself_is_not_changed() -> None:
         (with_evidence(), "self-loops", "one-network has edge features that are numbers: give fill"),
         (two_molecules(), {"name": "self-loops", "fill": 1.0}, "are categories, which a new edge cannot have"),
         (one_network(), {"name": "self-loops", "fill": 1.0}, "fill is 1.0, but one-network has no edge features"),
-        (
-            two_molecules(node_extra={"species": torch.zeros(5, dtype=torch.int64)}),
-            "one-hot-species",
-            "one-hot-species: two-molecules has node features that are categories",
-        ),
     ],
 )
 def test_where_a_transform_does_not_apply(dataset: Dataset, transform: Any, message: str) -> None:
@@ -220,6 +216,31 @@ def test_a_walk_on_a_triangle_returns_as_it_must_and_keeps_the_features() -> Non
     assert changed.x.tolist() == [[1, 1, 0, 0, 1]] * 3 + [[1, 1, 0, 0, 0]]
     with pytest.raises(InputError, match=r"random-walk: steps is 0; expected an integer from 1 to 1000"):
         apply_transforms(ring, [{"name": "random-walk", "steps": 0}])
+
+
+def test_walks_in_a_graph_of_many_nodes_are_those_in_small_ones() -> None:
+    nodes = 70
+    ring = torch.stack((torch.arange(nodes), (torch.arange(nodes) + 1) % nodes))
+    small, large = torch.tensor([[0, 1, 2], [1, 2, 0]]), torch.cat((ring, ring.flip(0)), 1)
+    edges = torch.cat((small, large), 1)
+    graph_of = torch.tensor([0] * 3 + [1] * 140)
+    made = return_probabilities(edges, graph_of, torch.tensor([0, 3, 73]), 6)
+    assert made[:3].tolist() == [[0, 0, 1, 0, 0, 1]] * 3
+    assert made[3:].tolist() == [[0, 0.5, 0, 0.375, 0, 0.3125]] * nodes  # of 2k steps, k to each side: C(2k, k) / 4^k
+
+
+@given(datasets())
+def test_numbers_follow_the_categories_of_nodes_which_stay(dataset: Dataset) -> None:
+    changed = apply_transforms(dataset, [{"name": "random-walk", "steps": 3}, "degree-encoding"])
+    assert changed.x is not None
+    assert changed.x.dtype == torch.float32
+    assert changed.x_categories == dataset.x_categories
+    assert changed.node_numbers == (20 if dataset.x_categories is not None else 0)
+    if dataset.x is not None:
+        assert torch.equal(changed.x[:, :-20], dataset.x.float())
+    bare = apply_transforms(dataset.replace(x=None, x_categories=None), [{"name": "random-walk", "steps": 3}])
+    assert bare.x is not None
+    assert torch.equal(changed.x[:, -20:-17], bare.x)
 
 
 def test_rows_are_divided_by_their_sum_and_empty_ones_stay() -> None:

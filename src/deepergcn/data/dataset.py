@@ -45,8 +45,9 @@ class Dataset:
             multi-class task int64 [items] with -1 where missing.
         split: int64 item numbers for each of :data:`PARTS`; a part may be empty.
         digest: a digest of the raw source that the arrays come from.
-        x: Node features [N, F]: float32, or integers where ``x_categories`` is given.
-        x_categories: the number of values of each column of ``x``, when these are categories.
+        x: Node features [N, F]: float32, or integers where ``x_categories`` is given. Numbers may follow categories:
+            then all are float32, the columns of categories first.
+        x_categories: the number of values of each column of ``x`` that is a category.
         edge_attr: Edge features [E, K]: float32, or integers where ``edge_categories`` is given.
         edge_categories: as ``x_categories``.
         node_extra: More about the nodes by name, such as species or year; each int64 or float32 [N].
@@ -95,7 +96,12 @@ class Dataset:
             graph = int((self.node_ptr.diff() < 1).nonzero()[0])
             _fail("node_ptr", f"a graph with 0 nodes (graph {graph})", "at least one node in every graph")
         self._check_edges()
-        _check_features("x", self.x, self.x_categories, self.num_nodes)
+        if self.node_numbers:
+            assert self.x is not None
+            assert self.x_categories is not None
+            _check_mixed(self.x, self.x_categories, self.num_nodes)
+        else:
+            _check_features("x", self.x, self.x_categories, self.num_nodes)
         _check_features("edge_attr", self.edge_attr, self.edge_categories, self.num_edges)
         for name, extra in self.node_extra.items():
             if extra.shape != (self.num_nodes,) or extra.dtype not in (torch.int64, torch.float32):
@@ -124,6 +130,13 @@ class Dataset:
     def num_edges(self) -> int:
         """The number of stored edges of all graphs; each counts once, symmetric or not."""
         return int(self.edge_ptr[-1])
+
+    @property
+    def node_numbers(self) -> int:
+        """The number of columns of ``x`` that are numbers and follow columns of categories."""
+        if self.x is None or self.x_categories is None or self.x.ndim != 2 or not self.x.is_floating_point():
+            return 0
+        return max(self.x.shape[1] - len(self.x_categories), 0)
 
     @property
     def num_items(self) -> int:
@@ -252,7 +265,7 @@ def directed(edge_index: Tensor, edge_attr: Tensor | None, *, symmetric: bool) -
 
 
 def _wide(features: Tensor, categories: tuple[int, ...] | None) -> Tensor:
-    return features if categories is None else features.long()
+    return features if categories is None or features.is_floating_point() else features.long()
 
 
 def _fail(name: str, found: str, expected: str) -> NoReturn:
@@ -283,10 +296,23 @@ def _check_features(name: str, values: Tensor | None, categories: tuple[int, ...
     if values.dtype not in _INTEGERS or len(categories) != values.shape[1]:
         found = f"{values.dtype} with {values.shape[1]} columns and {len(categories)} categories"
         _fail(name, found, "integers with one number of categories for each column")
-    if rows == 0:
+    _check_range(name, values, categories)
+
+
+def _check_mixed(values: Tensor, categories: tuple[int, ...], rows: int) -> None:
+    """Categories, as float32, and the numbers that follow them."""
+    _check_features("x", values, None, rows)
+    kinds = values[:, : len(categories)]
+    if not torch.equal(kinds, kinds.trunc()):
+        _fail("x", "a category that is no integer", f"categories in the first {len(categories)} columns")
+    _check_range("x", kinds, categories)
+
+
+def _check_range(name: str, values: Tensor, categories: tuple[int, ...]) -> None:
+    if not len(values):
         return
     for column, (low, high, count) in enumerate(
         zip(values.amin(0).tolist(), values.amax(0).tolist(), categories, strict=True)
     ):
         if low < 0 or high >= count:
-            _fail(name, f"values from {low} to {high} in column {column}", f"0 to {count - 1}")
+            _fail(name, f"values from {low:g} to {high:g} in column {column}", f"0 to {count - 1}")

@@ -12,13 +12,12 @@ from deepergcn.data.batching.known_labels import KNOWN_LABELS, known_labels
 from deepergcn.data.dataset import Dataset, directed
 from deepergcn.data.encodings import degree_features, node_numbers
 from deepergcn.data.kernels.graphs import incident_count, incident_features
+from deepergcn.data.random_walks import return_probabilities
 from deepergcn.data.storage.memory import check_memory
 from deepergcn.data.typed import TypedDataset
 from deepergcn.errors import InputError
 
 Reduce = Literal["sum", "mean", "max"]
-
-_WALKS = 256  # nodes whose walks are followed together
 
 
 def apply_transforms(dataset: Dataset, transforms: Iterable[str | Mapping[str, Any]]) -> Dataset:
@@ -80,7 +79,7 @@ def node_features_from_edges(dataset: Dataset, reduce: Reduce = "sum") -> Datase
     if not np.isfinite(made).all():
         node = int(np.argwhere(~np.isfinite(made))[0, 0])
         raise InputError(f"node-features-from-edges: the {reduce} at node {node} of {dataset.name} exceeds float32")
-    return _append(dataset, "node-features-from-edges", torch.from_numpy(made))
+    return _append(dataset, torch.from_numpy(made))
 
 
 def one_hot_species(dataset: Dataset) -> Dataset:
@@ -91,7 +90,7 @@ def one_hot_species(dataset: Dataset) -> Dataset:
         raise InputError(f"one-hot-species: {dataset.name} has no column of integers species; its columns: {columns}")
     values, column = species.unique(return_inverse=True)
     check_memory(12 * len(values) * dataset.num_nodes, f"one-hot-species: {len(values)} species")
-    return _append(dataset, "one-hot-species", torch.nn.functional.one_hot(column, len(values)).float())
+    return _append(dataset, torch.nn.functional.one_hot(column, len(values)).float())
 
 
 def self_loops(dataset: Dataset, fill: float | None = None) -> Dataset:
@@ -167,18 +166,13 @@ def random_walk(dataset: Dataset, steps: int = 16) -> Dataset:
     if type(steps) is not int or not 1 <= steps <= 1000:
         raise InputError(f"random-walk: steps is {steps!r}; expected an integer from 1 to 1000")
     check_memory(4 * steps * dataset.num_nodes, f"random-walk: {steps} probabilities of {dataset.num_nodes} nodes")
-    made = torch.empty(dataset.num_nodes, steps)
-    for graph in range(len(dataset)):
-        first, last = dataset.node_ptr[graph : graph + 2].tolist()
-        stored = dataset.edge_index[:, int(dataset.edge_ptr[graph]) : int(dataset.edge_ptr[graph + 1])]
-        edges = directed(stored, None, symmetric=dataset.symmetric)[0].long()
-        made[first:last] = _returns(edges, last - first, steps)
-    return _append(dataset, "random-walk", made)
+    edges, graph_of, _ = _directed(dataset)
+    return _append(dataset, return_probabilities(edges, graph_of, dataset.node_ptr, steps))
 
 
 def degree_encoding(dataset: Dataset) -> Dataset:
     """Append what :func:`deepergcn.data.encodings.degree_features` makes of every node's degree."""
-    return _append(dataset, "degree-encoding", degree_features(dataset))
+    return _append(dataset, degree_features(dataset))
 
 
 def learned_encoding(dataset: Dataset) -> Dataset:
@@ -213,27 +207,9 @@ TRANSFORMS: dict[str, Callable[..., Dataset]] = {
 """Every transform by name."""
 
 
-def _returns(edges: Tensor, nodes: int, steps: int) -> Tensor:
-    """float32 [nodes, steps]: the probabilities that walks in one graph are back where they began."""
-    degree = torch.bincount(edges[0], minlength=nodes)
-    shares = 1.0 / degree[edges[0]].double()
-    step = torch.sparse_coo_tensor(edges, shares, (nodes, nodes), check_invariants=True).coalesce()
-    made = torch.empty(nodes, steps)
-    for start in range(0, nodes, _WALKS):
-        rows = torch.arange(start, min(start + _WALKS, nodes))
-        walks = torch.arange(len(rows))
-        ends = torch.zeros(nodes, len(rows), dtype=torch.float64)
-        ends[rows, walks] = 1.0
-        for number in range(steps):
-            ends = torch.sparse.mm(step, ends)  # from every node, the probability to be at each of the rows by now
-            made[rows, number] = ends[rows, walks].float()
-    return made
-
-
-def _append(dataset: Dataset, name: str, features: Tensor) -> Dataset:
-    if dataset.x_categories is not None:
-        raise InputError(f"{name}: {dataset.name} has node features that are categories; expected numbers or none")
-    return dataset.replace(x=features if dataset.x is None else torch.cat((dataset.x, features), dim=1))
+def _append(dataset: Dataset, features: Tensor) -> Dataset:
+    """The dataset with more numbers of every node, after its numbers or categories."""
+    return dataset.replace(x=features if dataset.x is None else torch.cat((dataset.x.float(), features), dim=1))
 
 
 def _directed(dataset: Dataset) -> tuple[Tensor, Tensor, Tensor | None]:

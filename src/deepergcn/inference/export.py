@@ -4,7 +4,8 @@ The exported program takes tensors of any number of nodes, edges and graphs and 
 probabilities, or the numbers of a regression. It is made of the plain definitions, so that it needs no kernels. A
 forest that is blended with the network is not part of it.
 
-    x            [nodes, features]          as the dataset of the run holds them: numbers, or categories (int64)
+    x            [nodes, features]          as the dataset of the run holds them: numbers, or categories (int64),
+                                            or categories and then numbers, all float32
     edge_index   [2, edges], int64
     edge_attr    [edges, features]          where the network takes edge features
     ptr          [graphs + 1], int64        where each graph's nodes begin, for a network that predicts graphs
@@ -78,7 +79,7 @@ def example(model: Predictor) -> dict[str, Tensor]:
     """Inputs of the right kinds, by name, to trace the network with."""
     described, generator = model.info.inputs, torch.Generator().manual_seed(0)
     inputs = {
-        "x": _features(described.nodes, _NODES, generator),
+        "x": _features(described.nodes, _NODES, generator, described.node_numbers or 0),
         "edge_index": torch.randint(_NODES, (2, _EDGES), generator=generator),
     }
     if described.edges is not None:
@@ -133,7 +134,8 @@ class _Program(nn.Module):
         return to_probabilities(self.task, out, self.calibration)
 
 
-def _features(width: Width, rows: int, generator: torch.Generator) -> Tensor:
+def _features(width: Width, rows: int, generator: torch.Generator, numbers: int = 0) -> Tensor:
     if isinstance(width, int):
         return torch.randn(rows, width, generator=generator)
-    return torch.stack([torch.randint(size, (rows,), generator=generator) for size in width], dim=1)
+    categories = torch.stack([torch.randint(size, (rows,), generator=generator) for size in width], dim=1)
+    return torch.cat((categories.float(), torch.rand(rows, numbers, generator=generator)), 1) if numbers else categories

@@ -247,6 +247,7 @@ def check_features(dataset: Dataset, info: RunInfo) -> None:
         raise InputError(f"{dataset.name}: has other types or widths of features than the network was trained on")
     for what, ours, theirs in (
         ("node", found.nodes, info.inputs.nodes),
+        ("numeric node", found.node_numbers, info.inputs.node_numbers),
         ("edge", found.edges, info.inputs.edges),
     ):
         if ours != theirs:

@@ -15,7 +15,12 @@ from deepergcn.nn.conv.aggregators import (
 from deepergcn.nn.conv.gen_conv import GENConv
 from deepergcn.nn.conv.message_norm import MessageNorm
 from deepergcn.nn.encoders.edges import AffineEncoder, CategoricalEncoder, EdgeEncoder
-from deepergcn.nn.encoders.nodes import CategoricalNodeEncoder, LinearNodeEncoder, SpeciesNodeEncoder
+from deepergcn.nn.encoders.nodes import (
+    CategoricalNodeEncoder,
+    LinearNodeEncoder,
+    MixedNodeEncoder,
+    SpeciesNodeEncoder,
+)
 from deepergcn.nn.links import LinkPredictor
 from deepergcn.nn.networks.baselines import GCN, GIN, GaAN, GatedGCN, GraphSAGE
 from deepergcn.nn.networks.deeper_gcn import DeeperGCN
@@ -63,6 +68,7 @@ __all__ = [
     "MeanAggregation",
     "MessageNorm",
     "MinAggregation",
+    "MixedNodeEncoder",
     "MultiAggregation",
     "PlainBlock",
     "PlainGCN",

@@ -63,7 +63,8 @@ class Inputs(Section):
 
     Attributes:
         nodes: the width of the node features, or the sizes of their categories.
-        edges: the same of the edge features; None where there are none.
+        node_numbers: the number of numbers of every node beside its categories; None where there are none.
+        edges: as ``nodes``, of the edge features; None where there are none.
         task: what is predicted.
         typed: the types of a graph that has some; ``nodes`` is then the width of the type that is predicted.
         fingerprints: the number of counts about every graph; None where there are none.
@@ -71,6 +72,7 @@ class Inputs(Section):
     """
 
     nodes: Width
+    node_numbers: Size | None = None
     edges: Width | None = None
     task: TaskInputs
     typed: TypedInputs | None = None

@@ -16,6 +16,7 @@ from deepergcn.nn import (
     CategoricalEncoder,
     CategoricalNodeEncoder,
     LinearNodeEncoder,
+    MixedNodeEncoder,
     SpeciesNodeEncoder,
 )
 from deepergcn.nn.encoders.edges import LARGEST_TABLE, WIDEST_AFFINE, Categories, build_edge_encoder
@@ -173,6 +174,11 @@ def test_node_encoders() -> None:
     weight = tables.tables.weight
     assert_close(tables(categories), torch.stack([weight[1] + weight[3], weight[2] + weight[6]]))
 
+    mixed = MixedNodeEncoder((3, 4), 2, 5)
+    numbers = torch.rand(2, 2)
+    expected = mixed.tables(categories) + mixed.linear(numbers)
+    assert_close(mixed(torch.cat([categories.float(), numbers], dim=1)), expected)
+
     species = SpeciesNodeEncoder(5, edge_channels=3, species=2)
     x = torch.rand(4, 5)
     assert_close(species(x), species.linear(torch.cat([x[:, :3], species.species(x[:, 3:])], dim=1)))
@@ -184,6 +190,12 @@ def test_node_encoders() -> None:
         (LinearNodeEncoder(8, 4), torch.rand(3, 7), r"x: expected a floating-point tensor \[nodes, 8\]"),
         (LinearNodeEncoder(8, 4), torch.zeros(3, 8, dtype=torch.int64), "x: expected a floating-point tensor"),
         (SpeciesNodeEncoder(4), torch.rand(3, 8), r"x: expected a floating-point tensor \[nodes, 16\]"),
+        (MixedNodeEncoder((3, 4), 2, 4), torch.zeros(3, 3), r"x: expected a floating-point tensor \[nodes, 4\]"),
+        (
+            MixedNodeEncoder((3, 4), 1, 4),
+            torch.tensor([[0.0, 4, 0]]),
+            "x: category 4 in row 0, column 1 is out",
+        ),
         (CategoricalNodeEncoder((3, 4), 4), torch.tensor([[3, 0]]), "x: category 3 in row 0, column 0 is out of range"),
     ],
 )

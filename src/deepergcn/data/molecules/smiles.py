@@ -26,7 +26,9 @@ def graph_smiles(dataset: Dataset, graph: int) -> str:
     assert dataset.x is not None
     assert dataset.edge_attr is not None
     molecule = Chem.RWMol()
-    for number, _, _, charge, hydrogens, radicals, _, aromatic, _ in dataset.x[nodes].tolist():
+    for number, _, _, charge, hydrogens, radicals, _, aromatic, _ in (
+        dataset.x[nodes, : len(ATOM_SIZES)].long().tolist()
+    ):
         atom = Chem.Atom(0 if number == _OTHER_ATOM else number + 1)
         atom.SetFormalCharge(charge - _NEUTRAL if charge < ATOM_SIZES[3] - 1 else 0)
         atom.SetNumExplicitHs(hydrogens if hydrogens < ATOM_SIZES[4] - 1 else 0)

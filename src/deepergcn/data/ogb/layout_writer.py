@@ -42,6 +42,8 @@ def _write(dataset: Dataset, folder: Path) -> Path:
         "edge": dataset.edge_index.T.numpy(),
         f"{dataset.task.level}-label": labels,
     }
+    if dataset.node_numbers:
+        raise InputError(f"{dataset.name}: has numbers beside categories of nodes; expected it without such transforms")
     if dataset.x is not None:
         tables["node-feat"] = dataset.x.numpy()
     if dataset.edge_attr is not None and dataset.num_edges:

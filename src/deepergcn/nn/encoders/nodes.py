@@ -44,6 +44,27 @@ class CategoricalNodeEncoder(nn.Module):
         return out
 
 
+class MixedNodeEncoder(nn.Module):
+    """An embedding table for each column of categories, and a Linear layer on the numbers that follow them.
+
+    It takes features [nodes, categories + numbers], all floating-point, as with random-walk encodings of atoms.
+    """
+
+    def __init__(self, sizes: Sequence[int], numbers: int, channels: int) -> None:
+        super().__init__()
+        self.tables = Tables("x", sizes, channels)
+        self.linear = nn.Linear(numbers, channels)
+
+    def reset_parameters(self) -> None:
+        reset_children(self)
+
+    def forward(self, x: Tensor) -> Tensor:
+        columns = len(self.tables.sizes)
+        _check(x, columns + self.linear.in_features)
+        out: Tensor = self.tables(x[:, :columns].long()) + self.linear(x[:, columns:])
+        return out
+
+
 class SpeciesNodeEncoder(nn.Module):
     """Linear([sum of the incident edge features, Linear(one-hot species)]), the encoder of ogbn-proteins.
 

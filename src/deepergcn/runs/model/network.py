@@ -10,7 +10,7 @@ from deepergcn.data.dataset import Dataset
 from deepergcn.data.typed import TypedDataset
 from deepergcn.errors import InputError
 from deepergcn.nn.descriptors import DescriptorWidths
-from deepergcn.nn.encoders.nodes import SpeciesNodeEncoder
+from deepergcn.nn.encoders.nodes import MixedNodeEncoder, SpeciesNodeEncoder
 from deepergcn.nn.links import LinkPredictor
 from deepergcn.nn.networks.deeper_gcn import DeeperGCN
 from deepergcn.nn.networks.graph_network import GraphNetwork
@@ -61,6 +61,7 @@ def dataset_inputs(dataset: Dataset) -> Inputs:
     task = dataset.task
     return Inputs(
         nodes=dataset.x_categories or dataset.x.shape[1],
+        node_numbers=dataset.node_numbers or None,
         edges=edges,
         task=TaskInputs(level=task.level, kind=task.kind, outputs=task.outputs, metric=task.metric),
         typed=typed_inputs(dataset) if isinstance(dataset, TypedDataset) else None,
@@ -90,7 +91,7 @@ def build_model(recipe: Recipe, inputs: Inputs) -> AnyNetwork:
         if inputs.typed is not None:
             return build_typed_model(recipe, inputs.typed, _head(recipe, inputs), options)
         return network_class(model.network)(
-            _node_encoder(model, inputs.nodes),
+            _node_encoder(model, inputs),
             _head(recipe, inputs),
             hidden_channels=model.hidden_channels,
             num_layers=model.num_layers,
@@ -149,9 +150,14 @@ def _head(recipe: Recipe, inputs: Inputs) -> int | nn.Module:
     return nn.Sequential(nn.Linear(width, task.outputs), Rescale(task.outputs))
 
 
-def _node_encoder(model: ModelSection, width: Width) -> int | tuple[int, ...] | nn.Module | None:
+def _node_encoder(model: ModelSection, inputs: Inputs) -> int | tuple[int, ...] | nn.Module | None:
+    width = inputs.nodes
     if model.node_encoder == "auto":
-        return width
+        if inputs.node_numbers is None:
+            return width
+        if isinstance(width, int):
+            raise InputError(f"data.inputs.node_numbers: expected none beside {width} numbers, which are nodes")
+        return MixedNodeEncoder(width, inputs.node_numbers, model.hidden_channels)
     if model.node_encoder == "none":
         if width != model.hidden_channels:
             raise InputError(f"model.node_encoder: none expects {model.hidden_channels} numbers a node, got {width}")
