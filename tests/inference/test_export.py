@@ -33,8 +33,9 @@ def run_exported(path: Path, inputs: dict[str, torch.Tensor]) -> np.ndarray[Any,
     return result
 
 
-def molecules(folder: Path) -> tuple[Predictor, dict[str, torch.Tensor], np.ndarray[Any, Any]]:
-    model = deepergcn.load(make_run(folder, small_recipe(molecule_file(folder), targets=["target"])))
+def molecules(folder: Path, *settings: str) -> tuple[Predictor, dict[str, torch.Tensor], np.ndarray[Any, Any]]:
+    recipe = small_recipe(molecule_file(folder), settings=settings, targets=["target"])
+    model = deepergcn.load(make_run(folder, recipe))
     smiles = ["CCO", "c1ccccc1O", "CC(=O)N", "CCCCCCCC", "C1CC1", "CN", "OCC(O)CO"]
     dataset = read_rows_to_predict(smiles, None, model.recipe, model.info).dataset
     graphs = [dataset.graph(i) for i in range(len(dataset))]
@@ -48,6 +49,11 @@ def molecules(folder: Path) -> tuple[Predictor, dict[str, torch.Tensor], np.ndar
     return model, inputs, model.predict(smiles).values
 
 
+def walks(folder: Path) -> tuple[Predictor, dict[str, torch.Tensor], np.ndarray[Any, Any]]:
+    """Molecules whose atoms have numbers beside their categories."""
+    return molecules(folder, "data.transforms=[random-walk]")
+
+
 def nodes(folder: Path) -> tuple[Predictor, dict[str, torch.Tensor], np.ndarray[Any, Any]]:
     files = table_files(folder)
     model = deepergcn.load(make_run(folder, small_recipe(*files, label="y")))
@@ -57,7 +63,7 @@ def nodes(folder: Path) -> tuple[Predictor, dict[str, torch.Tensor], np.ndarray[
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("kind", [molecules, nodes])
+@pytest.mark.parametrize("kind", [molecules, walks, nodes])
 def test_equal_to_the_predictions_of_the_run_and_silent(
     kind: Any, form: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -62,7 +62,12 @@ def test_weights_that_few_items_cannot_tell_apart_give_way_to_a_half(tmp_path: P
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("blended")
-    settings = ("data.descriptors=[maccs]", "blend={trees: 5}", "training.epochs=1", "model.num_layers=2")
+    settings = (
+        "data.descriptors=[maccs]",
+        "blend={trees: 5, class_weight: 10}",
+        "training.epochs=1",
+        "model.num_layers=2",
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DEEPERGCN_DATA", str(folder / "data"))
         return train(settings=molecule_settings(molecules(folder), *settings), out=folder / "run").path
@@ -78,6 +83,7 @@ def test_a_run_keeps_scores_and_predictions_of_both_together(
     model = load(run)
     assert model.blend is not None
     assert model.blend.weight == summary.blend.weight
+    assert model.blend.forest.calibration is not None
     assert model.evaluate(["test"])["test"] == pytest.approx(summary.test_score)
     shutil.copy(run / "model.safetensors", tmp_path / "model.safetensors")
     alone = load(tmp_path / "model.safetensors")

@@ -18,7 +18,7 @@ from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import BlendSection
 from deepergcn.runs.model.forest import Forest, filled, unweighted
-from deepergcn.training.forest import check_forest, class_weights, fit_forest
+from deepergcn.training.forest import calibrated, check_forest, class_weights, fit_forest
 from deepergcn.training.train import train
 from tests.training.small import molecule_settings, molecules
 from tests.training.trained import molecule_file
@@ -101,24 +101,60 @@ def test_probabilities_without_weights_are_those_of_the_labels_that_they_were_le
     assert (unweighted(q, np.array([7.0])).argsort(0) == q.argsort(0)).all()
 
 
-def test_a_forest_with_weights_predicts_as_many_positives_as_there_are() -> None:
+def rare_positives(numbers: int = 1) -> Dataset:
+    """3000 items, 5 % of them positive, more where their first number is large, and never known for sure."""
     rng = np.random.default_rng(0)
-    x = rng.random((3000, 1), dtype=np.float32)
-    y = rng.random((3000, 1)) < 0.1 * x  # 5 % of them, more where x is large, and never known for sure
+    x = rng.random((3000, numbers), dtype=np.float32)
+    y = rng.random((3000, 1)) < 0.1 * x[:, :1]
     known = SimpleNamespace(
         name="generated",
         task=Task("graph", "binary", 1, "rocauc"),
         y=torch.from_numpy(y).float(),
         fingerprints=None,
         descriptors=torch.from_numpy(x),
-        split={"train": torch.arange(2000)},
+        split={"train": torch.arange(2000), "valid": torch.arange(2000, 3000)},
     )
-    dataset, valid = cast(Dataset, known), torch.arange(2000, 3000)
+    return cast(Dataset, known)
+
+
+def test_a_forest_with_weights_predicts_as_many_positives_as_there_are() -> None:
+    dataset = rare_positives()
+    valid = dataset.split["valid"]
     forest = fit_forest(dataset, BlendSection(trees=50, min_leaf=100, class_weight=20), 0)
     share = float(dataset.y[valid].mean())
     assert float(forest(dataset, valid).mean()) == pytest.approx(share, abs=0.015)
     uncorrected = replace(forest, class_weight=torch.ones_like(forest.class_weight))
     assert float(uncorrected(dataset, valid).mean()) > 5 * share
+
+
+def test_calibration_gives_the_share_of_positives_and_keeps_their_order() -> None:
+    dataset = rare_positives(10)
+    valid = dataset.split["valid"]
+    share = float(dataset.y[valid].mean())
+    sure = fit_forest(dataset, BlendSection(trees=50, min_leaf=2, class_weight=20), 0)
+    assert float(sure(dataset, valid).mean()) < 0.5 * share  # trees that disagree, corrected for their weights
+    forest = calibrated(sure, dataset)
+    assert forest.calibration is not None
+    # At the minimum the residuals add up to what pulls the shift to 0, 0.01 times the shift.
+    pulled = 0.01 * abs(forest.calibration.shift[0]) / len(valid)
+    probabilities = forest(dataset, valid)[:, 0]
+    assert float(probabilities.mean()) == pytest.approx(share, abs=pulled + 1e-6)
+    order = sure(dataset, valid)[:, 0].argsort(stable=True)
+    assert bool((probabilities[order].diff() >= -1e-14).all())  # equal ones may be rounded apart
+    assert_close(probabilities, forest.calibration(sure.log_odds(dataset, valid)).sigmoid()[:, 0])
+
+
+def test_only_forests_with_weights_are_calibrated(tmp_path: Path) -> None:
+    for kind, weight in (("binary", 1.0), ("numbers", 1.0), ("classes", 1.0)):
+        dataset = data(tmp_path, kind)
+        forest = fit_forest(dataset, BlendSection(trees=5, class_weight=weight), 0)
+        assert calibrated(forest, dataset) is forest
+    classes = data(tmp_path, "classes")
+    forest = calibrated(fit_forest(classes, BlendSection(trees=5, class_weight="balanced"), 0), classes)
+    assert forest.calibration is not None
+    found = forest(classes, torch.arange(len(classes)))
+    assert_close(found.sum(1), torch.ones(len(classes), dtype=torch.float64))
+    assert bool((found > 0).all())
 
 
 def test_balanced_classes_weigh_the_same() -> None:

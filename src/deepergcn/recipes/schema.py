@@ -273,7 +273,8 @@ class BlendSection(Section):
         min_leaf: the least number of train molecules in a leaf.
         criterion: what a split of a tree minimizes, where there are classes: ``gini`` or ``entropy``.
         class_weight: the weight of the positive class in the growth of the trees, or ``balanced``, which weighs classes
-            inversely to their frequency in the train part. Probabilities are corrected for the change of frequencies.
+            inversely to their frequency in the train part. Probabilities are corrected for the change of frequencies
+            and calibrated on the validation part (Platt, 1999).
         descriptors: those of ``data.descriptors`` that the forest learns from; all if not given.
         bits: whether the forest learns from whether a substructure is there, instead of how often.
     """

@@ -15,7 +15,7 @@ from deepergcn.runs.model.calibration import Calibration
 from deepergcn.runs.model.model_file import load_model, save_model
 from deepergcn.runs.model.outputs import output_names
 from deepergcn.runs.run import BlendSummary, Run, Summary
-from deepergcn.training.forest import check_forest, fit_forest
+from deepergcn.training.forest import calibrated, check_forest, fit_forest
 from deepergcn.training.scoring.evaluation import Evaluation
 from deepergcn.training.scoring.losses import balanced_weight, make_loss, present_labels
 from deepergcn.training.scoring.scores import all_scores
@@ -49,7 +49,7 @@ def fit_blend(run: Run, dataset: Dataset, summary: Summary) -> Summary:
     trained = replace(load_model(run.model_file), blend=None)
     evaluation = Evaluation(dataset, run.recipe, run.info.seed, _PARTS)
     outputs = evaluation.outputs(trained.model)
-    forest = fit_forest(dataset, section, run.info.seed, run.recipe.data.descriptors)
+    forest = calibrated(fit_forest(dataset, section, run.info.seed, run.recipe.data.descriptors), dataset)
     items = torch.cat([dataset.split[part] for part in _PARTS])
     values = torch.full(outputs.shape, torch.nan, dtype=torch.float64)
     values[items] = forest(dataset, items)

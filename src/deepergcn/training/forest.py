@@ -1,6 +1,7 @@
 """Fit a random forest by scikit-learn to the descriptors of molecules, as arrays."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import BlendSection
 from deepergcn.runs.model.forest import Forest, filled
+from deepergcn.training.scoring.calibrate import fit_calibration
 from deepergcn.training.scoring.losses import present_labels
 
 Array = npt.NDArray[Any]
@@ -91,6 +93,20 @@ def fit_forest(dataset: Dataset, section: BlendSection, seed: int, names: Sequen
         fill=fill,
         class_weight=torch.from_numpy(np.stack(weights)),
     )
+
+
+def calibrated(forest: Forest, dataset: Dataset) -> Forest:
+    """The forest with its probabilities calibrated on the validation part, where it was grown with class weights.
+
+    Undoing the weights alone leaves probabilities too low: trees whose leaves hold few molecules stay too sure. The
+    order of items by the probability of a positive class does not change.
+    """
+    if dataset.task.kind == "regression" or bool((forest.class_weight == 1).all()):
+        return forest
+    items = dataset.split["valid"]
+    found = forest.log_odds(dataset, items)
+    calibration = fit_calibration(dataset.task, found, dataset.y[items], torch.ones(dataset.task.outputs))
+    return replace(forest, calibration=calibration)
 
 
 def class_weights(task: Task, labels: Tensor, asked: float | str) -> npt.NDArray[np.float64]:

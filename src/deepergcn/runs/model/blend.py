@@ -16,11 +16,12 @@ _LEAST = 1e-12  # the least probability, since its logarithm is to be finite
 
 
 class BlendRecord(BaseModel):
-    """What a model file says of a blend: the weight of the forest."""
+    """What a model file says of a blend: the weight of the forest, and the calibration of its probabilities."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     weight: float = Field(ge=0, le=1, allow_inf_nan=False)
+    calibration: Calibration | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """A random forest as arrays: stored in a model file beside the weights of the network, and evaluated without pickle."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from deepergcn.data.dataset import Dataset
 from deepergcn.data.descriptors import descriptor_values
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
+from deepergcn.runs.model.calibration import Calibration
 from deepergcn.runs.model.trees import add_leaves
 
 PREFIX = "forest."
@@ -27,6 +28,8 @@ _DTYPES = {
     "class_weight": torch.float64,
 }
 _MATRICES = ("value", "roots", "class_weight")
+Array = npt.NDArray[np.float64]
+
 _ROWS = 4096  # at a time, each with as many floats as there are descriptors
 
 
@@ -46,6 +49,8 @@ class Forest:
         fill: float32 [descriptors], what stands for an unknown descriptor: its mean in the train part.
         class_weight: float64 [targets, width], the weight of every class of a multi-class task when the trees were
             grown, otherwise that of the positive class beside 1 of the negative; 1 for numbers.
+        calibration: from :meth:`log_odds` to those of calibrated probabilities; None where probabilities are taken as
+            the trees say them.
     """
 
     feature: Tensor
@@ -55,6 +60,7 @@ class Forest:
     roots: Tensor
     fill: Tensor
     class_weight: Tensor
+    calibration: Calibration | None = None
 
     @property
     def trees(self) -> int:
@@ -66,7 +72,9 @@ class Forest:
         return {f"{PREFIX}{name}": getattr(self, name) for name in _DTYPES}
 
     @classmethod
-    def from_tensors(cls, tensors: Mapping[str, Tensor], task: Task, origin: str) -> "Forest":
+    def from_tensors(
+        cls, tensors: Mapping[str, Tensor], task: Task, origin: str, calibration: Calibration | None = None
+    ) -> "Forest":
         """The forest of these arrays; what could not have been fitted to such a task is refused."""
         arrays: dict[str, Tensor] = {}
         for name, dtype in _DTYPES.items():
@@ -79,28 +87,47 @@ class Forest:
             if found.is_floating_point() and not bool(found.isfinite().all()):
                 raise InputError(f"{origin}: {PREFIX}{name} has values that are not finite")
             arrays[name] = found
-        forest = cls(**arrays)
+        forest = cls(**arrays, calibration=calibration)
         forest._check(task, origin)
         return forest
 
     def __call__(self, dataset: Dataset, items: Tensor) -> Tensor:
         """float64 [items, outputs]: what the trees say about these graphs, on average; see :func:`unweighted`."""
-        found = [self._of_rows(dataset, rows) for rows in items.split(_ROWS)]
+        if self.calibration is None:
+            return self._of_items(dataset, items, unweighted)
+        outputs = self.calibration(self.log_odds(dataset, items))
+        return outputs.sigmoid() if self.value.shape[1] == 1 else outputs.softmax(1)
+
+    def log_odds(self, dataset: Dataset, items: Tensor) -> Tensor:
+        """float64 [items, outputs]: the log-odds of positive classes, or the logarithms of probabilities of classes.
+
+        They are finite: to what the trees say, half a tree is added for every class.
+        """
+
+        def finite(shares: Array, weight: Array) -> Array:
+            classes = max(shares.shape[1], 2)
+            return unweighted((shares * self.trees + 0.5) / (self.trees + classes / 2), weight)
+
+        found = self._of_items(dataset, items, finite)
+        return found.logit() if self.value.shape[1] == 1 else found.log()
+
+    def _of_items(self, dataset: Dataset, items: Tensor, corrected: Callable[[Array, Array], Array]) -> Tensor:
+        found = [self._of_rows(dataset, rows, corrected) for rows in items.split(_ROWS)]
         return torch.cat(found) if found else self.value.new_zeros(0, self._outputs)
 
     @property
     def _outputs(self) -> int:
         return self.value.shape[1] * len(self.roots)
 
-    def _of_rows(self, dataset: Dataset, rows: Tensor) -> Tensor:
+    def _of_rows(self, dataset: Dataset, rows: Tensor, corrected: Callable[[Array, Array], Array]) -> Tensor:
         values = filled(dataset, rows, self.fill)
         targets = [
-            unweighted(self._mean(values, roots), weight)
+            corrected(self._mean(values, roots), weight)
             for roots, weight in zip(self.roots.numpy(), self.class_weight.numpy(), strict=True)
         ]
         return torch.from_numpy(np.concatenate(targets, axis=1))
 
-    def _mean(self, values: npt.NDArray[np.float32], roots: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    def _mean(self, values: npt.NDArray[np.float32], roots: npt.NDArray[np.int64]) -> Array:
         total = np.zeros((len(values), self.value.shape[1]))
         feature, threshold, right, value = (a.numpy() for a in (self.feature, self.threshold, self.right, self.value))
         add_leaves(values, feature, threshold, right, value, roots, total)
@@ -126,7 +153,7 @@ class Forest:
             raise InputError(f"{origin}: its forest is damaged, or is not one for {task.outputs} outputs")
 
 
-def unweighted(shares: npt.NDArray[np.float64], weight: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def unweighted(shares: Array, weight: Array) -> Array:
     r"""The probabilities [items, width] at the true frequencies of classes, of those learned with weights [width].
 
     Labels of class c that count :math:`w_c` times are labels whose classes are :math:`w_c` times as frequent, so that
@@ -139,7 +166,7 @@ def unweighted(shares: npt.NDArray[np.float64], weight: npt.NDArray[np.float64])
     if shares.shape[1] == 1:
         return shares / (shares + weight * (1 - shares))
     fewer = shares / weight
-    probabilities: npt.NDArray[np.float64] = fewer / fewer.sum(axis=1, keepdims=True)
+    probabilities: Array = fewer / fewer.sum(axis=1, keepdims=True)
     return probabilities
 
 

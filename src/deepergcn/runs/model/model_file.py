@@ -51,8 +51,10 @@ def save_model(path: Path, trained: TrainedModel) -> None:
         content["calibration"] = trained.calibration.model_dump_json()
     tensors = trained.model.state_dict()
     if trained.blend is not None:
-        content["blend"] = BlendRecord(weight=trained.blend.weight).model_dump_json()
-        tensors = tensors | trained.blend.forest.tensors()
+        forest = trained.blend.forest
+        record = BlendRecord(weight=trained.blend.weight, calibration=forest.calibration)
+        content["blend"] = record.model_dump_json(exclude_none=True)
+        tensors = tensors | forest.tensors()
     content["checksum"] = checksum(content, tensors)
     write_tensors(path, tensors, {ENTRY: json.dumps(content)})
 
@@ -120,18 +122,25 @@ def _calibration(file: Path, content: Mapping[str, str], info: RunInfo) -> Calib
     if "calibration" not in content:
         return None
     found = parse_json(content["calibration"], Calibration, f"{file}: calibration")
+    _check_calibration(file, found, info)
+    return found
+
+
+def _check_calibration(file: Path, found: Calibration, info: RunInfo) -> None:
     task = info.inputs.task
     scales = 1 if task.kind == "multi-class" else task.outputs
     if task.kind == "regression" or (len(found.scale), len(found.shift)) != (scales, task.outputs):
         raise InputError(f"{file}: its calibration does not fit a {task.kind} task of {task.outputs} outputs")
-    return found
 
 
 def _blend(file: Path, content: Mapping[str, str], tensors: Mapping[str, Tensor], info: RunInfo) -> Blend | None:
     if "blend" not in content:
         return None
-    weight = parse_json(content["blend"], BlendRecord, f"{file}: blend").weight
-    return Blend(Forest.from_tensors(tensors, info.inputs.task.task(), str(file)), weight)
+    record = parse_json(content["blend"], BlendRecord, f"{file}: blend")
+    if record.calibration is not None:
+        _check_calibration(file, record.calibration, info)
+    forest = Forest.from_tensors(tensors, info.inputs.task.task(), str(file), record.calibration)
+    return Blend(forest, record.weight)
 
 
 def _check_weights(file: Path, tensors: Mapping[str, Tensor], recipe: Recipe, info: RunInfo) -> None:
