@@ -10,7 +10,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 # Tests run side by side and on small tensors: threads that wait for work by spinning would take the others' time.
@@ -96,8 +96,8 @@ def _small_forests(request: pytest.FixtureRequest) -> Generator[None]:
 
             fit = forest.fit_forest
 
-            def few(dataset: "Dataset", section: "BlendSection", seed: int, names: Sequence[str] = ()) -> "Forest":
-                return fit(dataset, section.model_copy(update={"trees": min(section.trees, 5)}), seed, names)
+            def few(dataset: "Dataset", section: "BlendSection", *more: Any) -> "Forest":
+                return fit(dataset, section.model_copy(update={"trees": min(section.trees, 5)}), *more)
 
             patch.setattr(blend, "fit_forest", few)
         yield

@@ -67,7 +67,7 @@ def test_seeds_are_resumed_where_they_stopped_and_nothing_is_written_beside_them
     def stop_in_the_second(*args: object, seed: int, out: Path, **options: object) -> Run:
         begun.append(seed)
         if len(begun) == 2:
-            raise Interrupted(signal.SIGTERM, out, 0, 0)
+            raise Interrupted(signal.SIGTERM, out, "in epoch 1")
         return training.train(*args, seed=seed, out=out, **options)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
@@ -114,7 +114,7 @@ def test_a_folder_that_is_no_run_is_not_resumed(deepergcn: Program, content: str
 
 def test_a_signal_ends_in_one_line_that_says_how_to_go_on(deepergcn: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*args: object, **kwargs: object) -> Run:
-        raise Interrupted(signal.SIGTERM, Path("runs/my run; $(x)"), 4, 7)
+        raise Interrupted(signal.SIGTERM, Path("runs/my run; $(x)"), "in epoch 5 after 7 of its steps")
 
     monkeypatch.setattr(training, "train", interrupted)
     answer = deepergcn("train")

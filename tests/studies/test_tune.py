@@ -76,7 +76,7 @@ class Stop(Callback):
 
     def on_epoch_end(self, metrics: Row, dynamics: Sequence[Row], progress: Progress) -> None:
         if Stop.trials == 2:
-            raise Interrupted(15, Path("run"), 1, 0)
+            raise Interrupted(15, Path("run"), "in epoch 2")
 
 
 def test_an_interrupted_trial_is_resumed(tmp_path: Path) -> None:

@@ -1,13 +1,16 @@
 """A random forest beside a network: stored in its file, weighed by validation."""
 
+import os
 import shutil
+import signal
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
 import torch
+from sklearn.ensemble import RandomForestClassifier
 from torch.testing import assert_close
 
 from deepergcn.data.dataset import Dataset
@@ -22,9 +25,17 @@ from deepergcn.runs.model.calibration import Calibration
 from deepergcn.runs.model.outputs import to_probabilities
 from deepergcn.runs.run import Run
 from deepergcn.training.blend import choose_weight, fit_blend
+from deepergcn.training.signals import Interrupted
 from deepergcn.training.train import train
 from tests.training.small import molecule_settings, molecules
 from tests.training.test_forest import data
+
+SETTINGS = (
+    "data.descriptors=[maccs]",
+    "blend={trees: 5, class_weight: 10}",
+    "training.epochs=1",
+    "model.num_layers=2",
+)
 
 
 @pytest.mark.parametrize("calibration", [None, Calibration(scale=(0.7,), shift=(-1.5,))])
@@ -62,15 +73,9 @@ def test_weights_that_few_items_cannot_tell_apart_give_way_to_a_half(tmp_path: P
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("blended")
-    settings = (
-        "data.descriptors=[maccs]",
-        "blend={trees: 5, class_weight: 10}",
-        "training.epochs=1",
-        "model.num_layers=2",
-    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DEEPERGCN_DATA", str(folder / "data"))
-        return train(settings=molecule_settings(molecules(folder), *settings), out=folder / "run").path
+        return train(settings=molecule_settings(molecules(folder), *SETTINGS), out=folder / "run").path
 
 
 def test_a_run_keeps_scores_and_predictions_of_both_together(
@@ -91,6 +96,30 @@ def test_a_run_keeps_scores_and_predictions_of_both_together(
     np.testing.assert_array_equal(found.values, model.predict(["CCO", "CCN"]).values)
     assert f"{summary.blend.weight:.0%} random forest of 5 trees" in found.made_of
     assert any(name == "blend" and "forest alone rocauc" in text for name, text in run_page(run).facts)
+
+
+def test_a_signal_while_the_forest_is_fitted_stops_and_the_rest_follows(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEEPERGCN_DATA", str(run.parent / "data"))
+    fit, calls = RandomForestClassifier.fit, []
+
+    def fit_and_signal(forest: RandomForestClassifier, *arguments: Any) -> RandomForestClassifier:
+        calls.append(forest.n_estimators)
+        os.kill(os.getpid(), signal.SIGINT)
+        return cast(RandomForestClassifier, fit(forest, *arguments))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("deepergcn.training.forest._TREES", 2)
+        patch.setattr(RandomForestClassifier, "fit", fit_and_signal)
+        with pytest.raises(Interrupted, match="stopped by SIGINT while its forest was fitted; all is saved"):
+            train(settings=molecule_settings(run.parent / "molecules.csv", *SETTINGS), out=tmp_path / "run")
+    assert calls == [2]
+    assert Run.open(tmp_path / "run").summary() is None
+    resumed, whole = train(out=tmp_path / "run", resume=True).summary(), Run.open(run).summary()
+    assert resumed is not None
+    assert whole is not None
+    assert resumed.blend == whole.blend
 
 
 def test_the_network_of_a_blend_is_exported_alone(run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -11,10 +11,12 @@ from torch.testing import assert_close
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 from deepergcn.nn import DeeperGCN
+from deepergcn.recipes.schema import OptimizerSection
 from deepergcn.runs.model.model_file import load_model
 from deepergcn.runs.state import Scores
 from deepergcn.training.average import WeightAverage
 from deepergcn.training.flag import flag_step
+from deepergcn.training.optimizer import make_optimizer
 from deepergcn.training.scoring.evaluation import Evaluation
 from deepergcn.training.scoring.losses import LossFunction, auc_margin, make_loss
 from deepergcn.training.train import train
@@ -124,6 +126,17 @@ def test_flag_perturbs_within_its_bound_and_averages_the_gradients() -> None:
     assert_close(found, [parameter.grad for parameter in model.layers.parameters()])
     with pytest.raises(InputError, match=r"training\.flag_ascents: expected 0"):
         flag_step(model, 6, 3, 1e-3, descend)
+
+
+def test_adamw_decays_weights_apart_from_the_gradient() -> None:
+    """Without a gradient AdamW shrinks weights by 1 - lr * decay; Adam takes a whole step of size lr."""
+    for name, expected in (("adamw", 2.0 * (1 - 0.1 * 0.5)), ("adam", 2.0 - 0.1)):
+        model = nn.Linear(3, 1, bias=False).double()
+        nn.init.constant_(model.weight, 2.0)
+        model.weight.grad = torch.zeros_like(model.weight)
+        section = OptimizerSection.model_validate({"name": name, "lr": 0.1, "weight_decay": 0.5})
+        make_optimizer(model, section).step()
+        assert_close(model.weight.detach(), torch.full((1, 3), expected, dtype=torch.float64))
 
 
 def test_label_smoothing_is_torchs_for_classes_and_pulls_binary_labels_to_a_half() -> None:

@@ -65,7 +65,9 @@ class DataSection(Section):
         descriptors: numbers about every molecule that are joined to what the network makes of its graph: ``morgan``
             (counts of circular substructures), ``maccs`` (keys), ``properties`` (logP, surfaces, rings, atoms),
             ``rdkit`` (RDKit's whole list of numbers), or columns of the file that hold numbers.
-        transforms: transforms of the graph and its features, in order: names, or mappings with a name and options.
+        transforms: transforms of the graph and its features, in order: names, or mappings with a name and options, such
+            as ``{name: random-walk, steps: 16}`` (how often random walks are back after 1, 2, ... steps; Dwivedi et
+            al., Graph Neural Networks with Learnable Structural and Positional Representations, 2022).
         inputs: the features and the task after the transforms, to count parameters without the data.
     """
 
@@ -142,12 +144,14 @@ class OptimizerSection(Section):
     """Adam.
 
     Attributes:
-        name: ``adam``, or ``adamw`` where weight decay is not part of the gradient.
+        name: ``adam``, or ``adamw``, where weight decay is not part of the gradient (Loshchilov and Hutter, Decoupled
+            Weight Decay Regularization, 2019).
         lr: the peak learning rate.
         eps: the term added to the denominator for numerical stability.
         weight_decay: the weight decay.
         clip: the largest norm of the gradient; a larger one is scaled down to it.
-        schedule: ``constant``, or ``cosine``, which falls to 0 at the last epoch, wherever a resumed run moves it.
+        schedule: ``constant``, or ``cosine``, which falls to 0 at the last epoch, wherever a resumed run moves it
+            (Loshchilov and Hutter, SGDR, 2017).
         warmup: the number of epochs, possibly a fraction, in which the learning rate rises from 0.
     """
 
@@ -167,7 +171,8 @@ class LossSection(Section):
         name: ``auto``, the loss of the task: cross entropy or squared error; or ``auc-margin``, for binary labels (Yuan
             et al., Large-scale Robust Deep AUC Maximization, 2021).
         margin: the margin of ``auc-margin``.
-        label_smoothing: the share of a label's probability that is spread over all classes (Szegedy et al., 2016).
+        label_smoothing: the share of a label's probability that is spread over all classes (Szegedy
+            et al., Rethinking the Inception Architecture for Computer Vision, 2016).
         balance: weight classes inversely to their frequency in the train part.
     """
 
@@ -204,7 +209,7 @@ class TrainingSection(Section):
         partitions: the number of parts of the graph in a task on nodes, drawn in every epoch; 1 is the full graph.
         partitioning: how the parts are drawn: at ``random``; once by ``metis``, as in Cluster-GCN; or as the nodes on
             random walks, which may overlap, as in GraphSAINT (``saint``).
-        drop_edge: the probability that an edge is left out of a step.
+        drop_edge: the probability that an edge is left out of a step (Rong et al., DropEdge, 2020).
         shown_labels: the probability that a step shows a label of the train part to the network, where the transform
             ``known-labels`` makes labels inputs; it learns from those that it hides (Shi et al., Masked Label
             Prediction, 2021).
@@ -249,7 +254,8 @@ class EvaluationSection(Section):
         draws: the number of draws of the partitions over which outputs are averaged; without it 1, and 10 where the
             number of partitions was chosen by the memory.
         train: whether to score graphs or links of the train part too.
-        smoothing: the number of evaluations over whose validation scores the mean is taken to choose the best epoch.
+        smoothing: the number of evaluations over whose validation scores the mean is taken to choose the best epoch; 1
+            is the score of the epoch itself.
         metrics: all metrics that are reported at the end; the task's, which chooses the epoch, alone if empty.
         scaled: whether the errors of several targets are averaged in units of the targets' standard deviations.
     """

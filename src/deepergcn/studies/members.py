@@ -65,7 +65,7 @@ def recorded(file: Path, record: BaseModel, begun: Begun) -> Iterator[None]:
     try:
         yield
     except Interrupted as stopped:
-        raise Interrupted(stopped.number, folder, stopped.epoch, stopped.step) from None
+        raise Interrupted(stopped.number, folder, stopped.when) from None
     finally:
         if is_first_process() and not begun(folder):
             file.unlink(missing_ok=True)

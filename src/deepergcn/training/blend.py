@@ -1,5 +1,6 @@
 """Fit a random forest beside a trained network, on the same descriptors, and choose its weight by validation."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
 
@@ -38,10 +39,11 @@ def check_blend(recipe: Recipe, dataset: Dataset) -> None:
     check_forest(recipe.blend, dataset, recipe.data.descriptors)
 
 
-def fit_blend(run: Run, dataset: Dataset, summary: Summary) -> Summary:
+def fit_blend(run: Run, dataset: Dataset, summary: Summary, check: Callable[[], None] = lambda: None) -> Summary:
     """Add the forest to the model file of a run that has been trained; its summary with the scores of both together.
 
-    A forest of weight 0 is left out, so that predictions are those of the network and take no longer.
+    A forest of weight 0 is left out, so that predictions are those of the network and take no longer. ``check`` is
+    called between trees and may raise, as where the run is to stop; nothing has been written then.
     """
     section = run.recipe.blend
     if section is None:
@@ -49,7 +51,8 @@ def fit_blend(run: Run, dataset: Dataset, summary: Summary) -> Summary:
     trained = replace(load_model(run.model_file), blend=None)
     evaluation = Evaluation(dataset, run.recipe, run.info.seed, _PARTS)
     outputs = evaluation.outputs(trained.model)
-    forest = calibrated(fit_forest(dataset, section, run.info.seed, run.recipe.data.descriptors), dataset)
+    forest = fit_forest(dataset, section, run.info.seed, run.recipe.data.descriptors, check)
+    forest = calibrated(forest, dataset)
     items = torch.cat([dataset.split[part] for part in _PARTS])
     values = torch.full(outputs.shape, torch.nan, dtype=torch.float64)
     values[items] = forest(dataset, items)

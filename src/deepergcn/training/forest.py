@@ -1,6 +1,6 @@
 """Fit a random forest by scikit-learn to the descriptors of molecules, as arrays."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +21,8 @@ from deepergcn.training.scoring.calibrate import fit_calibration
 from deepergcn.training.scoring.losses import present_labels
 
 Array = npt.NDArray[Any]
+
+_TREES = 16  # that are grown before it is asked whether to go on
 
 
 def check_forest(section: BlendSection, dataset: Dataset, names: Sequence[str]) -> None:
@@ -43,7 +45,13 @@ def check_forest(section: BlendSection, dataset: Dataset, names: Sequence[str]) 
     _columns(section, dataset, names)
 
 
-def fit_forest(dataset: Dataset, section: BlendSection, seed: int, names: Sequence[str] = ()) -> Forest:
+def fit_forest(
+    dataset: Dataset,
+    section: BlendSection,
+    seed: int,
+    names: Sequence[str] = (),
+    check: Callable[[], None] = lambda: None,
+) -> Forest:
     """Random forests on the descriptors of the train part, one for every target, or one for all classes.
 
     Args:
@@ -51,6 +59,7 @@ def fit_forest(dataset: Dataset, section: BlendSection, seed: int, names: Sequen
         section: the settings of the forest.
         seed: of its draws.
         names: of the descriptors of the dataset, by which ``section.descriptors`` selects some.
+        check: is called after every few trees, and may raise.
 
     A forest that learns from some descriptors, or from bits, predicts from all descriptors and counts: its trees ask
     for no others, and a count exceeds 0.5 where its bit does.
@@ -71,7 +80,8 @@ def fit_forest(dataset: Dataset, section: BlendSection, seed: int, names: Sequen
     for number in range(targets.shape[1]):
         labels = targets[:, number]
         weight = class_weights(dataset.task, labels, section.class_weight)
-        grown = _grow(dataset.task, known, labels, section, weight, derive(seed, "forest", number) % (1 << 31))
+        own_seed = derive(seed, "forest", number) % (1 << 31)
+        grown = _grow(dataset.task, known, labels, section, weight, own_seed, check)
         sizes = [len(tree["feature"]) for tree in grown]
         first = start + np.concatenate(([0], np.cumsum(sizes)))
         for tree, place in zip(grown, first[:-1], strict=True):
@@ -144,7 +154,13 @@ def _width(task: Task) -> int:
 
 
 def _grow(
-    task: Task, values: npt.NDArray[np.float32], targets: Tensor, section: BlendSection, weight: Array, seed: int
+    task: Task,
+    values: npt.NDArray[np.float32],
+    targets: Tensor,
+    section: BlendSection,
+    weight: Array,
+    seed: int,
+    check: Callable[[], None],
 ) -> list[dict[str, Array]]:
     """The trees of one target, each with nodes that are numbered from 0."""
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
@@ -156,23 +172,25 @@ def _grow(
         leaf = {"feature": np.array([-1]), "threshold": np.zeros(1, np.float32), "right": np.zeros(1, np.int64)}
         return [leaf | {"value": np.full((1, width), unknown)} for _ in range(section.trees)]
     options: dict[str, Any] = {
-        "n_estimators": section.trees,
         "min_samples_leaf": section.min_leaf,
         "n_jobs": torch.get_num_threads(),
         "random_state": seed,
+        "warm_start": True,  # adds the trees that one call would have grown
     }
-    labels = targets.numpy()[there]
+    known, labels = values if there.all() else values[there], targets.numpy()[there]
     if task.kind == "regression":
-        fitted = RandomForestRegressor(max_features=1 / 3, **options).fit(values[there], labels.astype(np.float64))
-        codes = None
+        forest, wanted = RandomForestRegressor(max_features=1 / 3, **options), labels.astype(np.float64)
     else:
-        classes = labels.astype(np.int64)
+        wanted = labels.astype(np.int64)
         of_class = weight if width > 1 else np.concatenate(([1.0], weight))
-        known = {code: of_class[code] for code in np.unique(classes).tolist()}
-        options |= {"criterion": section.criterion, "class_weight": None if (weight == 1).all() else known}
-        fitted = RandomForestClassifier(max_features="sqrt", **options).fit(values[there], classes)
-        codes = fitted.classes_
-    return [_arrays(tree.tree_, codes, width) for tree in fitted.estimators_]
+        weights = {code: of_class[code] for code in np.unique(wanted).tolist()}
+        options |= {"criterion": section.criterion, "class_weight": None if (weight == 1).all() else weights}
+        forest = RandomForestClassifier(max_features="sqrt", **options)
+    for trees in (*range(_TREES, section.trees, _TREES), section.trees):
+        forest.set_params(n_estimators=trees).fit(known, wanted)
+        check()
+    codes = None if task.kind == "regression" else forest.classes_
+    return [_arrays(tree.tree_, codes, width) for tree in forest.estimators_]
 
 
 def _arrays(tree: Any, codes: npt.NDArray[np.int64] | None, width: int) -> dict[str, Array]:

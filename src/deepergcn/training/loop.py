@@ -172,7 +172,8 @@ class Loop:
 
     def _leave(self, number: int) -> None:
         self._save_state()
-        raise Interrupted(number, self.run.path, self.progress.epoch, self.progress.step)
+        when = f"in epoch {self.progress.epoch + 1} after {self.progress.step} of its steps"
+        raise Interrupted(number, self.run.path, when)
 
     def _save_state(self) -> None:
         if self.fabric.is_global_zero:

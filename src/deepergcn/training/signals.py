@@ -13,16 +13,15 @@ from types import FrameType
 class Interrupted(Exception):  # noqa: N818, it is not an error
     """The run was asked to stop and has saved its state."""
 
-    def __init__(self, number: int, folder: Path, epoch: int, step: int) -> None:
-        super().__init__(number, folder, epoch, step)
+    def __init__(self, number: int, folder: Path, when: str) -> None:
+        super().__init__(number, folder, when)
         self.number = number
         self.folder = folder
-        self.epoch = epoch
-        self.step = step
+        self.when = when
 
     def __str__(self) -> str:
         return (
-            f"stopped by {signal.Signals(self.number).name} in epoch {self.epoch + 1} after {self.step} of its steps; "
+            f"stopped by {signal.Signals(self.number).name} {self.when}; "
             f"all is saved, continue with: deepergcn train --resume --out {shlex.quote(str(self.folder))}"
         )
 

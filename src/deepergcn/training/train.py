@@ -168,13 +168,28 @@ def _work(
         finally:
             callback.on_train_end()
             release()
+        ended: Summary | Interrupted = summary
         if fabric.is_global_zero:
-            summary = fit_blend(run, dataset, summary)
-            write_outcome(run, dataset)
-            write_text(folder / "summary.json", summary.model_dump_json(indent=1) + "\n")
-            write_plots(run)
-            write_sample(run)
+            ended = _complete(run, dataset, summary, signals)
         fabric.barrier()  # so that every process finds the run complete
+    return ended
+
+
+def _complete(run: Run, dataset: Dataset, summary: Summary, signals: Signals) -> Summary | Interrupted:
+    """Fit what is blended with the network, and write down how the run ended."""
+
+    def check() -> None:
+        if signals.received:
+            raise Interrupted(signals.received, run.path, "while its forest was fitted")
+
+    try:
+        summary = fit_blend(run, dataset, summary, check)
+    except Interrupted as interrupted:
+        return interrupted
+    write_outcome(run, dataset)
+    write_text(run.path / "summary.json", summary.model_dump_json(indent=1) + "\n")
+    write_plots(run)
+    write_sample(run)
     return summary
 
 

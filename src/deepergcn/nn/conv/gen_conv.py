@@ -79,7 +79,8 @@ class GENConv(MessagePassing):
             categories (embedding tables), an :class:`EdgeEncoder`, or None where they have ``out_channels`` channels.
         eps: the small constant that keeps messages positive.
         root_weight: give a vertex a weight of its own, MLP(m_v) + W h_v, instead of adding it to what it hears. Not in
-            the paper; it lets a vertex tell itself from its neighbours, as GraphSAGE and tuned GCNs do.
+            the paper; it lets a vertex tell itself from its neighbours (Hamilton et al., Inductive Representation
+            Learning on Large Graphs, 2017).
 
     Shapes:
         x: [nodes, in_channels], or a pair ([sources, ...], [targets, ...]); with None for the targets, whose number is
