@@ -2,14 +2,14 @@
 
 import re
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 import typer
 from latex2mathml.converter import convert
 from mkdocs.structure.files import File, Files
 
 from deepergcn.cli.main import app
-from deepergcn.recipes.schema import ModelSection, Recipe
+from deepergcn.recipes.keys import recipe_keys, recipe_sections
 
 _ROOT = Path(__file__).parents[1]
 _DISPLAY = re.compile(r"\$\$(.+?)\$\$", re.DOTALL)
@@ -28,7 +28,7 @@ def on_files(files: Files, config: Any) -> Files:
     """Add the pages that the program, the results and the examples know best."""
     pages = {
         "reference/commands.md": commands(),
-        "reference/recipes.md": recipe_keys(),
+        "reference/recipes.md": recipe_page(),
         "paper.md": paper(),
         "examples.md": examples(),
         "changes.md": (_ROOT / "CHANGELOG.md").read_text(encoding="utf-8").replace("](docs/", "]("),
@@ -133,72 +133,25 @@ def _option(parameter: Any) -> str:
     return f"| `{shown}` | {_cell(getattr(parameter, 'help', '') or '')} |"
 
 
-def recipe_keys() -> str:
-    """Every key of a recipe, with its type, default and meaning, from the schema."""
+def recipe_page() -> str:
+    """Every key of a recipe, with its type, default and meaning."""
     lines = [
         "# Recipe keys",
         "",
         "A recipe is a YAML file with a `name`, a `summary` and the sections below. `deepergcn train FILE` trains it,",
         "`--set section.key=value` changes one key, and `base: NAME` at the top takes everything else from another",
         "recipe. If the default of a key of `model` is `None`, the network has its own default.",
+        "`deepergcn recipes --keys SECTION` prints the keys of a section.",
         "",
     ]
-    for section, field in Recipe.model_fields.items():
-        kind = field.annotation
-        if section == "model":
-            kind = ModelSection
-        kind = next((one for one in get_args(kind) if hasattr(one, "model_fields")), kind)  # of one that may be None
-        inner = getattr(kind, "model_fields", None)
-        if inner is None:
-            continue
-        told = _attributes(kind)
-        if section == "model":
-            told = {**_option_docs(), **_attributes(ModelSection.__mro__[1]), **told}
-        summary = (kind.__doc__ or "").strip().splitlines()[0].replace("``", "`")
-        summary = "The network and its options." if section == "model" else summary
+    for section, summary in recipe_sections().items():
+        summary = summary.replace("``", "`")
         lines += [f"## {section}", "", summary, "", "| key | meaning | type | default |", "|---|---|---|---|"]
-        hints = get_type_hints(kind)
-        for name, key in inner.items():
-            default = "required" if key.is_required() else f"`{key.get_default(call_default_factory=True)}`"
-            lines.append(
-                f"| `{name}` | {told.get(name, '')} | {_cell(_type(hints.get(name, key.annotation)))} | {default} |"
-            )
+        for key in recipe_keys(f"{section}."):
+            default = key.default if key.default == "required" else f"`{key.default}`"
+            lines.append(f"| `{key.name}` | {_cell(key.meaning)} | {_cell(key.type)} | {default} |")
         lines.append("")
     return "\n".join(lines)
-
-
-def _option_docs() -> dict[str, str]:
-    """What the docstrings of the network and the convolution say of their options."""
-    from deepergcn.nn import DeeperGCN, GENConv, PowerMeanAggregation, SoftmaxAggregation
-    from deepergcn.nn.networks.graph_network import GraphNetwork
-
-    parts = (GENConv, GraphNetwork, DeeperGCN, SoftmaxAggregation, PowerMeanAggregation)
-    return {name: text for part in parts for name, text in _attributes(part).items()}
-
-
-def _attributes(cls: Any) -> dict[str, str]:
-    """The entries of the sections Attributes and Args of a docstring, by name."""
-    found: dict[str, str] = {}
-    names: list[str] = []
-    for line in (cls.__doc__ or "").splitlines():
-        entry = re.match(r"        ([a-z_, ]+): (.*)", line)
-        if entry and not line.startswith("         "):
-            names = [name.strip() for name in entry[1].split(",")]
-            found |= dict.fromkeys(names, entry[2])
-        elif names and line.startswith("            "):
-            found |= {name: f"{found[name]} {line.strip()}" for name in names}
-        else:
-            names = []
-    return {name: _cell(text.replace("``", "`")) for name, text in found.items()}
-
-
-def _type(hint: Any) -> str:
-    text = getattr(hint, "__name__", None) if isinstance(hint, type) else str(hint)
-    text = re.sub(r"typing\.|Annotated\[(\w+), [^\]]*\]*\)?\]", lambda m: m[1] or "", str(text))
-    text = re.sub(r"deepergcn[\w.]*\.|Optional\[(.*)\]$", lambda m: f"{m[1]} | None" if m[1] else "", text)
-    text = re.sub(r"\bLiteral\[([^\]]*)\]", lambda m: m[1].replace("'", "").replace(", ", " or "), text)
-    text = re.sub(r"\btuple\[((?:[^\[\]]|\[[^\[\]]*\])*), \.\.\.\]", r"list of \1", text)
-    return re.sub(r"\bUnion\[(.*), NoneType\]", r"\1 | None", text)
 
 
 def _cell(text: str) -> str:

@@ -1,6 +1,7 @@
 """``deepergcn train`` and ``deepergcn recipes``, as typed."""
 
 import json
+import re
 import shlex
 import signal
 from pathlib import Path
@@ -268,6 +269,29 @@ def test_a_spoiled_run_directory_is_answered_in_one_line(
     answer = deepergcn("train", "--resume", "--out", "run", "--epochs", 2)
     assert (answer.code, answer.err.count("\n")) == (2, 1)
     assert message in answer.err
+
+
+def test_the_keys_of_recipes_are_explained_with_their_papers(deepergcn: Program) -> None:
+    found = json.loads(deepergcn("recipes", "--keys", "all", "--json").out)
+    keys = {f"{key['section']}.{key['name']}": key for key in found}
+    assert not [name for name, key in keys.items() if not key["meaning"]]
+    for name in (
+        "data.transforms",
+        "model.root_weight",
+        "optimizer.name",
+        "loss.name",
+        "loss.label_smoothing",
+        "training.average",
+        "training.drop_edge",
+        "training.flag_ascents",
+        "training.shown_labels",
+        "blend.class_weight",
+    ):
+        assert re.search(r"[A-Z][a-z]+[^()]* \d{4}\)", keys[name]["meaning"]), name
+    assert keys["training.average"]["default"] == "None"
+    assert keys["training.epochs"]["default"] == "required"
+    assert "Averaging Weights" in " ".join(deepergcn("recipes", "--keys", "training.average").out.split())
+    assert "its sections: data, model, optimizer" in deepergcn("recipes", "--keys", "nothing").err
 
 
 def test_recipes_are_listed(deepergcn: Program) -> None:

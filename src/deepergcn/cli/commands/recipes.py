@@ -1,23 +1,37 @@
 """``deepergcn recipes``: the experiments that come with the package."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from deepergcn.cli.table import print_table
 from deepergcn.cli.terminal import say
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def recipes(as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False) -> None:
-    """List the recipes: task, layers, aggregator, trainable parameters and published score."""
+    from deepergcn.recipes.keys import Key
+    from deepergcn.runs.recipes import RecipeEntry
+
+
+def recipes(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
+    keys: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SECTION", help="Print what the keys of a section mean, e.g. training or training.average; or all."
+        ),
+    ] = None,
+) -> None:
+    """List the recipes: task, layers, aggregator, trainable parameters and published score; or what their keys mean."""
+    if keys is not None:
+        _print_keys("" if keys == "all" else keys, as_json)
+        return
     from deepergcn.runs.recipes import list_recipes
 
     entries = list_recipes()
     if as_json:
-        import json
-        from dataclasses import asdict
-
-        typer.echo(json.dumps([asdict(entry) for entry in entries], indent=1))
+        _print_json(entries)
         return
 
     rows = (
@@ -33,6 +47,25 @@ def recipes(as_json: Annotated[bool, typer.Option("--json", help="Print the list
     )
     print_table(("recipe", "task", "network", "aggregator", "parameters", "published"), rows, right=["parameters"])
     say("deepergcn train RECIPE trains one; deepergcn train trains solubility")
+
+
+def _print_json(entries: "Sequence[RecipeEntry] | Sequence[Key]") -> None:
+    import json
+    from dataclasses import asdict
+
+    typer.echo(json.dumps([asdict(entry) for entry in entries], indent=1))
+
+
+def _print_keys(beginning: str, as_json: bool) -> None:
+    from deepergcn.recipes.keys import recipe_keys
+
+    found = recipe_keys(beginning)
+    if as_json:
+        _print_json(found)
+        return
+    rows = ((f"{key.section}.{key.name}", key.meaning, key.default) for key in found)
+    print_table(("key", "meaning", "default"), rows)
+    say("deepergcn train RECIPE --set KEY=VALUE changes one")
 
 
 def _score(published: float | None, deviation: float | None) -> str:
