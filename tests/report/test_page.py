@@ -34,7 +34,12 @@ def test_the_page_of_a_study_has_both_scores_and_every_run(tmp_path: Path) -> No
     assert 'title="2 seeds"><a href="#small-plain-layers-3-0">' in text
     assert "Changed in every cell" not in text
     assert "deepergcn train x" in text
-    assert [chart.title for chart in page.drawn] == ["depth", "sweep", "compare", *["β of every layer"] * 3]
+    assert [chart.title for chart in page.drawn] == [
+        *("depth", "sweep", "compare"),
+        "β of every layer: Plain max_1, 3 layers, seed 0",
+        "β of every layer: Plain max_1, 3 layers, seed 1",
+        "β of every layer: Res+ β, 3 layers, seed 0",
+    ]
     for anchor in set(re.findall(r'href="#([^"]+)"', text)):
         assert f'id="{anchor}"' in text
 

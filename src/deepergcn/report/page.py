@@ -1,7 +1,7 @@
 """A self-contained HTML page from run directories and studies."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -126,7 +126,7 @@ def study_page(folder: Path) -> StudyPage:
     same_data = study.dataset in study.recipe and study.dataset.startswith("ogb")
     drawn = study_charts(study.charts, table, metric, same_data)
     if any(chart.kind == "dynamics" for chart in study.charts):
-        drawn += [chart for run in opened.values() for chart in dynamics_charts(run.dynamics())]
+        drawn += [chart for run in study.runs if run.key in opened for chart in _dynamics(study, run, opened[run.key])]
     epochs = sorted({result.epochs for result in results if result.epochs is not None})
     entries = [_entry(anchor, study, run, opened.get(run.key), by_key.get(run.key)) for run in _in_table_order(study)]
     title = f"{study.name}: {study.title}"
@@ -171,9 +171,6 @@ def _template(name: str) -> str:
 
 
 def _entry(anchor: str, study: StudyTable, entry: CellRun, run: Run | None, result: Result | None) -> RunEntry:
-    column = next(column for column in study.columns if column.name == entry.column)
-    row = next(row for row in study.rows if row.name == entry.row)
-    place = row.label if row.layers is None else f"{row.layers} layers"
     score = None if result is None else result.test
     charts: list[LineChart] = []
     if run is not None and (run.path / "metrics.csv").is_file():
@@ -184,7 +181,7 @@ def _entry(anchor: str, study: StudyTable, entry: CellRun, run: Run | None, resu
     return RunEntry(
         anchor=_anchor(anchor, entry),
         cell=f"{anchor} {entry.column} {entry.row}",
-        title=f"{column.title}, {place}",
+        title=_cell_title(study, entry),
         seed=entry.seed,
         state=entry.state if score is None else f"test {score:.4f}",
         failure="" if result is None else result.failure,
@@ -192,6 +189,19 @@ def _entry(anchor: str, study: StudyTable, entry: CellRun, run: Run | None, resu
         charts=_drawn(charts),
         command=entry.command,
     )
+
+
+def _dynamics(study: StudyTable, entry: CellRun, run: Run) -> list[LineChart]:
+    """The learned parameters of a run, with its cell and seed in the titles."""
+    where = f"{_cell_title(study, entry)}, seed {entry.seed}"
+    return [replace(chart, title=f"{chart.title}: {where}") for chart in dynamics_charts(run.dynamics())]
+
+
+def _cell_title(study: StudyTable, entry: CellRun) -> str:
+    """The column and row of a run, in words."""
+    column = next(column for column in study.columns if column.name == entry.column)
+    row = next(row for row in study.rows if row.name == entry.row)
+    return f"{column.title}, {row.label if row.layers is None else f'{row.layers} layers'}"
 
 
 def _in_table_order(study: StudyTable) -> list[CellRun]:
