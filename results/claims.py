@@ -10,7 +10,8 @@ What stands there between braces is replaced by test scores:
 - ``{verdicts}``: a table of all claims, which are headings, with the first paragraph below each.
 
 The dataset is the yeast network, or follows, as in ``{table-1 ResGCN+-max 14 minesweeper}``. The runs are those of 100
-epochs with the recipe's settings, unless ``20 epochs`` or settings such as ``optimizer.lr=0.001`` stand at the end.
+epochs with the study's settings, unless ``20 epochs`` or settings such as ``optimizer.lr=0.001`` stand at the end;
+``labels-shown`` are those of runs with known labels.
 
 ``{while table-1 ResGCN+-max 7,14 > table-1 PlainGCN-max 7,14 + 0.01}`` stands behind words that are true as long as
 this is, with ``>`` or ``<``, with or without a margin. It compares the cells that have been run, and leaves nothing in
@@ -25,6 +26,7 @@ from statistics import mean, stdev
 from deepergcn.errors import InputError
 from deepergcn.report.results import Result, read_results
 from deepergcn.report.tables import NONE
+from results.scores import LABELS_SHOWN
 
 HERE = Path(__file__).parent
 TEXT = HERE / "claims.md"
@@ -89,7 +91,7 @@ def _run(asked: str) -> list[Scores]:
 
 def _depths(asked: str) -> list[Scores]:
     """The scores at each depth, empty where nothing has been run."""
-    cells = _CELLS.fullmatch(asked)
+    cells = _CELLS.fullmatch(asked.replace("labels-shown", LABELS_SHOWN))
     if cells is None:
         raise InputError(f"{TEXT.name}: {{{asked}}}: expected a study, columns and depths")
     wanted = (cells["dataset"] or DATASET, int(cells["epochs"] or EPOCHS), cells["settings"] or "")

@@ -22,6 +22,7 @@ from deepergcn.report.tables import ScoreTable, markdown, score_table
 from deepergcn.studies.schema import StudyDefinition, depth_row, load_study
 from results.baselines import baseline_table
 from results.claims import claims
+from results.dynamics_curves import dynamics_curves, dynamics_pictures
 from results.molecules import molecule_rows
 from results.recipes import recipe_rows
 from results.scores import depth_chart, score_rows
@@ -51,6 +52,7 @@ _FIGURES: dict[str, Callable[[], str]] = {
     "large tables": tables_table,
     "plan": plan_table,
     "thousand_layers": thousand_layers,
+    "dynamics_curves": dynamics_curves,
 }
 _FIGURE = re.compile(r"(<!-- figure: (?P<name>[\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _PLACE = re.compile(r"(<!-- results: (?P<study>[\w-]+)(?P<pictures> with pictures)? -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -58,7 +60,7 @@ _PLACE = re.compile(r"(<!-- results: (?P<study>[\w-]+)(?P<pictures> with picture
 
 def build() -> dict[Path, str]:
     """Every file that is made from the results, with its text."""
-    charts = {DEPTH: depth_chart(), **curves()}
+    charts = {DEPTH: depth_chart(), **curves(), **dynamics_pictures()}
     files: dict[Path, str] = {path: draw(chart, alone=True) + "\n" for path, chart in charts.items()}
     for readme in READMES:
         text = readme.read_text(encoding="utf-8")
