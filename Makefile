@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOCK := requirements.lock
 LOCK_VENV := build/lock-venv
+# Processes of the tests: make test WORKERS=1 leaves a core to others.
+WORKERS := 2
 
 .PHONY: help install train test test-gpu test-processors lint coverage hooks lock bench bench-gpu docs figures clean
 
@@ -27,10 +29,10 @@ train: $(READY) ## install, then train the default network on molecules, in abou
 	$(BIN)/deepergcn train
 
 test: lint ## install, lint, type-check, check the import contracts, run the tests
-	$(BIN)/pytest --numprocesses 2 --dist worksteal
+	$(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal
 
 test-gpu: $(READY) ## run all tests of the GPU kernels, interpreted on the CPU and compiled for sm_80 and sm_90
-	DEEPERGCN_GPU_TESTS=all $(BIN)/pytest --numprocesses 2 --dist worksteal tests/ops/gpu
+	DEEPERGCN_GPU_TESTS=all $(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal tests/ops/gpu
 
 # Each setting takes a processor's features away and compiles every kernel anew. NUMBA_CACHE_DIR is for other packages.
 # Other interpreters: make test-processors PYTHONS='/path/to/python3.12 /path/to/python3.13'.
@@ -40,7 +42,7 @@ test-processors: $(READY) ## run the tests of operators, networks and one traini
 	@for setting in $(PROCESSORS); do \
 		echo "$$setting, kernels compiled anew: tests of ops, nn and one training"; \
 		cache=$$(mktemp -d); \
-		env $$setting XDG_CACHE_HOME=$$cache NUMBA_CACHE_DIR=$$cache $(BIN)/pytest -q --numprocesses 2 --dist worksteal \
+		env $$setting XDG_CACHE_HOME=$$cache NUMBA_CACHE_DIR=$$cache $(BIN)/pytest -q --numprocesses $(WORKERS) --dist worksteal \
 			tests/ops tests/nn tests/training/test_loop.py || { rm -rf $$cache; exit 1; }; \
 		rm -rf $$cache; \
 	done
@@ -51,7 +53,7 @@ test-processors: $(READY) ## run the tests of operators, networks and one traini
 		folder=$$(mktemp -d); $$python -m venv $$folder; \
 		if $$folder/bin/python -m pip install --quiet --constraint $(LOCK) torch >/dev/null 2>&1; then \
 			$$folder/bin/python -m pip install --quiet --constraint $(LOCK) --editable '.[dev]' && \
-			$$folder/bin/pytest -q --numprocesses 2 --dist worksteal tests/ops tests/nn tests/training/test_loop.py || \
+			$$folder/bin/pytest -q --numprocesses $(WORKERS) --dist worksteal tests/ops tests/nn tests/training/test_loop.py || \
 			{ rm -rf $$folder; exit 1; }; \
 		else echo "$$version skipped: $$(grep '^torch==' $(LOCK)) cannot be installed for it"; fi; \
 		rm -rf $$folder; \
@@ -64,7 +66,7 @@ lint: $(READY) ## install, then lint, types and import contracts only
 	$(BIN)/lint-imports
 
 coverage: $(READY) ## run the tests and show which lines and branches of each file they never reach
-	$(BIN)/pytest --numprocesses 2 --dist worksteal --cov
+	$(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal --cov
 
 hooks: $(READY) ## let git run the linters on every commit
 	$(BIN)/pre-commit install
