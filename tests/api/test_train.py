@@ -233,6 +233,14 @@ def test_what_is_refused_leaves_nothing(options: Any, problem: str, tmp_path: Pa
     assert not (tmp_path / "run").exists()
 
 
+def test_a_run_directory_without_a_name_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for options in ({}, small(molecules=SMILES, target=ACTIVE), {"resume": True}):
+        with pytest.raises(InputError, match=r"^out is ''; expected a run directory"):
+            deepergcn.train(**options, out="")
+    assert not list(tmp_path.iterdir())
+
+
 def test_integers_that_may_be_missing_labels_are_asked_for() -> None:
     data = pyg()
     data.y[0] = -1

@@ -27,13 +27,15 @@ def test_list_as_json_tells_what_is_on_disk(
     (tmp_path / "ogbn_arxiv" / "raw" / "edge.csv.gz").write_bytes(b"x" * 300)
     (tmp_path / "arrays").mkdir()
     (tmp_path / "arrays" / "ogbn-arxiv-0123456789ab.safetensors").write_bytes(b"x" * 70)
+    (tmp_path / "arrays" / "ogbg-molhiv-0123456789ab.safetensors").write_bytes(b"x" * 80)
     monkeypatch.setenv("DEEPERGCN_DATA", str(tmp_path))
     answer = deepergcn("datasets", "--json")
     entries = {entry["name"]: entry for entry in json.loads(answer.out)}
-    arxiv, ppa = entries["ogbn-arxiv"], entries["ogbg-ppa"]
+    arxiv, ppa, molhiv = entries["ogbn-arxiv"], entries["ogbg-ppa"], entries["ogbg-molhiv"]
     assert (arxiv["state"], arxiv["raw_bytes"], arxiv["cache_bytes"]) == ("on disk", 300, 70)
     assert arxiv["folder"] == str(tmp_path / "ogbn_arxiv")
     assert (ppa["state"], ppa["raw_bytes"], ppa["cache_bytes"]) == ("not on disk", 0, 0)
+    assert (molhiv["state"], molhiv["raw_bytes"], molhiv["cache_bytes"]) == ("cache only", 0, 80)
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["root before get", "root after get"])

@@ -4,7 +4,9 @@ import gc
 
 import pytest
 
+from deepergcn.cli import loading as loading_module
 from deepergcn.cli.loading import loading
+from deepergcn.waiting import LINE
 from tests.cli.program import Program
 
 
@@ -31,3 +33,8 @@ def test_it_works_again_after_a_command_that_fails(
     answer = Program(monkeypatch, capsys)("predict", "no-such-run", "no.csv", "-o", "out.csv")
     assert answer.code == 2
     assert gc.isenabled()
+
+
+def test_training_says_that_threads_wait_asleep(deepergcn: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading_module._Process, "waits_asleep", True)
+    assert deepergcn("train", "--data", "nowhere").out == f"{LINE}\n"

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -57,6 +58,19 @@ def test_help_imports_nothing_heavy() -> None:
     )
     answer = subprocess.run([sys.executable, "-c", code, "--help"], capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be removed")
+def test_a_folder_that_is_gone_is_one_line(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    code = f"import os; os.rmdir({str(gone)!r}); from deepergcn.cli.main import main; main()"
+    answer = subprocess.run(
+        [sys.executable, "-c", code, "train"], cwd=gone, capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 2
+    assert answer.stderr.startswith("error: the current folder cannot be read (No such file or directory); ")
+    assert answer.stderr.count("\n") == 1
 
 
 def test_an_interruption_outside_a_command_is_no_traceback(

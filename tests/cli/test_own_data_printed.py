@@ -130,6 +130,10 @@ PRINTED = {
     "-1 as one class of several": graph(
         nodes(lambda i: i % 4 - 1, size=size), "caution   y: -1 is a class of 15 rows; --missing -1", task="multi-class"
     ),
+    "ranges as classes": graph(
+        nodes(lambda i: ["0", "1-3", "4 \u2013 10", ">10"][i % 4], size=size),
+        "caution   y: classes such as '1-3' are ranges, whose order is not used; numbers would be learned",
+    ),
     "a feature that tells the label": graph(
         nodes(size=size, group=lambda i: "ABC"[i % 3]), "caution   feature 'group' tells the class of y in every row"
     ),

@@ -24,6 +24,7 @@ from deepergcn.data.tables.kinds import number_name
 from deepergcn.data.task import Kind
 from deepergcn.errors import InputError
 from deepergcn.runs.callbacks import Callback
+from deepergcn.runs.folders import named_folder
 from deepergcn.training.train import train as train_recipe
 
 Settings = Sequence[str] | Mapping[str, Any]
@@ -209,7 +210,7 @@ def train(
     else:
         store = partial(store_graphs, graphs=graphs, label=label, split=split)
     temporary = Path(mkdtemp(prefix="deepergcn-")) if out is None else None
-    folder = temporary / "run" if temporary is not None else Path(str(out))
+    folder = temporary / "run" if temporary is not None else named_folder(str(out))
     if (folder / "run.json").exists():
         raise InputError(f"{folder}: holds a run already; expected resume=True without data, or another out")
     if os.path.lexists(folder / "data"):

@@ -1,8 +1,10 @@
-"""Commands whose help shows no type behind a flag, since a flag takes no value."""
+"""Commands whose help shows no type behind a flag, since a flag takes no value, and that take no empty values."""
 
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup, TyperOption
+
+from deepergcn.errors import InputError
 
 
 class Command(TyperCommand):
@@ -11,6 +13,18 @@ class Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         """The parameters of the command, ``--help`` among them."""
         return _without_types_of_flags(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take the arguments; an empty one, as of an unset variable of the shell, is an error.
+
+        As a path it would be the current folder.
+        """
+        given, *_ = self.make_parser(ctx).parse_args(args=list(args))
+        for parameter in self.get_params(ctx):
+            if given.get(parameter.name) == "":
+                name = parameter.opts[0] if isinstance(parameter, TyperOption) else parameter.metavar
+                raise InputError(f"{name}: is empty; expected a value, or leave it out")
+        return super().parse_args(ctx, args)
 
 
 class Group(TyperGroup):

@@ -4,11 +4,14 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from deepergcn.waiting import wait_asleep_if_busy
+
 
 class _Process:
     """Whether this process is the program alone, and not, say, that of tests that call it many times."""
 
     is_program = False
+    waits_asleep = False
 
 
 @contextmanager
@@ -30,5 +33,11 @@ def loading() -> Iterator[None]:
 
 
 def own_process() -> None:
-    """Say that this process is the program alone."""
+    """Say that this process is the program alone, before torch is loaded."""
     _Process.is_program = True
+    _Process.waits_asleep = wait_asleep_if_busy()
+
+
+def waits_asleep() -> bool:
+    """Whether the threads of this process wait asleep, since the machine was busy when it started."""
+    return _Process.waits_asleep

@@ -1,5 +1,6 @@
 """The program ``deepergcn``. Heavy imports happen inside commands, so that help is immediate."""
 
+import os
 from typing import Annotated, NoReturn
 
 import typer
@@ -59,6 +60,10 @@ def _options(
 def main() -> None:
     """Run the program (the console script); errors that a user can fix are one line, without a traceback."""
     prepare_streams()
+    try:
+        os.getcwd()
+    except OSError as error:  # torch would end the process
+        _fail(f"the current folder cannot be read ({error.strerror}); expected to be started in another one")
     lend_folder("MPLCONFIGDIR", "matplotlib")
     try:
         app()

@@ -7,7 +7,8 @@ from typing import Literal
 from deepergcn.data.ogb.known import KNOWN
 from deepergcn.data.registry import SOURCES
 
-State = Literal["on disk", "not on disk", "built in"]
+State = Literal["on disk", "cache only", "not on disk", "built in"]
+"""Of a dataset whose raw files were removed, or read from another folder, there is the cache only."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,6 @@ def _entry(name: str, summary: str, root: Path) -> DatasetEntry:
     if name not in KNOWN:
         return DatasetEntry(name, summary, "built in", None, 0, cache)
     folder = root / KNOWN[name].folder
-    state: State = "on disk" if folder.is_dir() else "not on disk"
+    state: State = "on disk" if folder.is_dir() else "cache only" if cache else "not on disk"
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     return DatasetEntry(name, summary, state, folder, size, cache)

@@ -18,7 +18,14 @@ DEFAULT = "solubility"
 
 def run_folder(recipe: str | Path | None, settings: Sequence[str], out: str | Path | None) -> Path:
     """The directory of a new run of this recipe: ``out``, else the first unused one."""
-    return next_folder(load_recipe(recipe or DEFAULT, settings).name) if out is None else Path(out)
+    return next_folder(load_recipe(recipe or DEFAULT, settings).name) if out is None else named_folder(out)
+
+
+def named_folder(out: str | Path) -> Path:
+    """The run directory of this name."""
+    if out == "":  # as a path it is the current folder
+        raise InputError("out is ''; expected a run directory")
+    return Path(out)
 
 
 def next_folder(name: str) -> Path:
@@ -33,7 +40,7 @@ def resumed_folder(recipe: str | Path | None, out: str | Path | None) -> Path:
     It holds one run or the runs of several seeds or folds, see :func:`member_folders`.
     """
     if out is not None:
-        folder = Path(out)
+        folder = named_folder(out)
         if not _holds_runs(folder):
             raise InputError(f"{folder}: is not a run directory; there is nothing to resume")
         return folder

@@ -19,7 +19,7 @@ from deepergcn.report.plots import write_plots
 from deepergcn.report.tensorboard import TensorBoard
 from deepergcn.runs.callbacks import Callback, Callbacks
 from deepergcn.runs.dataset import LoadedData, load_data
-from deepergcn.runs.folders import DEFAULT, member_folders, next_folder, resumed_folder
+from deepergcn.runs.folders import DEFAULT, member_folders, named_folder, next_folder, resumed_folder
 from deepergcn.runs.lock import locked
 from deepergcn.runs.model.network import build_model
 from deepergcn.runs.run import Run, Summary
@@ -93,7 +93,7 @@ def train(
     else:
         more = () if epochs is None else (f"training.epochs={epochs}",)
         resolved = load_recipe(recipe or DEFAULT, (*changes, *more))
-        folder = next_folder(resolved.name) if out is None else Path(out)
+        folder = next_folder(resolved.name) if out is None else named_folder(out)
         _refuse_several_seeds(folder)
         plan = plan_run(folder, resolved, seed, loaded)
     fabric = make_fabric(devices, plan.recipe.training.precision)

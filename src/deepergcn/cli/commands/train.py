@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deepergcn.cli.commands.evaluate import score_lines
-from deepergcn.cli.loading import loading
+from deepergcn.cli.loading import loading, waits_asleep
 from deepergcn.cli.option_group import with_options
 from deepergcn.cli.options import DataOption, RecipeArgument, SettingsOption
 from deepergcn.cli.own_data_options import OwnDataOptions
 from deepergcn.cli.read_own_data import read_own_data
 from deepergcn.cli.terminal import say
 from deepergcn.errors import InputError
+from deepergcn.waiting import LINE
 
 if TYPE_CHECKING:
     from deepergcn.runs.run import Run
@@ -77,6 +78,8 @@ def train(
     _check_cluster(runs, resume, ray, threads, devices)
     if own.folds is not None and ((runs or 1) > 1 or ray is not None or data is not None):
         raise InputError("--folds: cannot be combined with --runs, --ray and --data")
+    if waits_asleep() and is_first_process():
+        say(LINE)
     recipe, found = (recipe, None) if read is None else (recipe or read[0], read[1])
     if found is not None and is_first_process():
         for topic, text in found.lines():

@@ -21,6 +21,8 @@ _RELATIONS = frozenset(["=", "<", ">", "<=", ">=", "==", "<<", ">>", "~", "≤",
 _EQUAL = frozenset(("=", "=="))
 _UNITS = re.compile(r".*\bunits?\b.*|.*_units?", re.IGNORECASE)
 _UNUSUAL = r"^(?:0[0-9]{1,29}(?:\.0*)?|[0-9]{1,30}\.0*)$"  # numbers as no computer writes them
+_NUMBER = r"[-+]?[0-9]*[.,]?[0-9]+"
+_RANGE = re.compile(rf"\s*{_NUMBER}\s*(?:[-\u2013\u2014]|\.\.\.?|\bto\b)\s*{_NUMBER}\s*")
 _ORDERS = 4  # of magnitude, from which on a logarithm is learned better
 
 
@@ -47,6 +49,7 @@ def cautions(
         found += [_limits(table, name, rows) or _units(table, name, rows) for name in others]
         found += [_orders(name, values[:, number]) for number, name in enumerate(schema.columns)]
     found += [_minus_one(schema, number, values) for number in range(len(schema.classes))]
+    found += [_ranges(schema.columns[number], names) for number, names in enumerate(schema.classes)]
     if schema.kind in ("binary", "multi-class") and len(values) == len(table):
         found += [_same_as_label(table, schema, column, values[:, 0]) for column in features]
     return tuple(line for line in found if line is not None)
@@ -118,6 +121,14 @@ def _minus_one(schema: LabelSchema, number: int, values: Values) -> str | None:
         return None
     rows = int((values[:, number] == names.index("-1")).sum())
     return f"{schema.columns[number]}: -1 is a class of {rows:,} rows; --missing -1 takes it for a missing label"
+
+
+def _ranges(column: str, names: Sequence[str]) -> str | None:
+    """Classes some of which are ranges, such as 1-3, beside which 0 or >10 may stand."""
+    ranges = [name for name in names if _RANGE.fullmatch(name)]
+    if len(ranges) < 2:
+        return None
+    return f"{column}: classes such as {quote(ranges[0])} are ranges, whose order is not used; numbers would be learned"
 
 
 def _same_as_label(table: Columns, schema: LabelSchema, column: FeatureColumn, labels: Values) -> str | None:
