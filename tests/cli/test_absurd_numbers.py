@@ -45,6 +45,7 @@ PREDICT = ("predict", "run", "binary.csv", "-o", "out")
         ((*STUDY[:2], "--layers", BIG), f"model.num_layers is {BIG}; Input should be less than or equal to 10000"),
         ((*PREDICT, "--jobs", BIG), f"--jobs is {BIG}; expected from 1 to {4 * CORES}, 4 for every core"),
         ((*PREDICT, "--shard", f"1/{'9' * 5000}"), "expected i/n with i from 1 to n, such as 1/4"),
+        ((*TUNE, "--trials", BIG), f"--trials is {BIG}; expected from 1 to 10000, or --minutes"),
         ((*TUNE, "--seed", 10**30), f"--seed is {10**30}; expected a whole number from 0 to 2^63 - 1"),
         ((*PREDICT, "--jobs", 0), f"--jobs is 0; expected from 1 to {4 * CORES}, 4 for every core"),
     ],

@@ -325,3 +325,18 @@ def test_a_network_that_memory_cannot_hold_is_answered_in_one_line(
     answer = deepergcn("train", "--out", "run", *small)
     assert (answer.code, answer.err.count("\n")) == (2, 1)
     assert "error: there is not enough memory; smaller: training.batch_size, model.hidden_channels" in answer.err
+
+
+def test_a_library_that_memory_cannot_hold_is_answered_in_one_line(
+    deepergcn: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(message: str) -> None:
+        raise ImportError(message)
+
+    monkeypatch.setattr(training, "train", lambda *_, **__: fail("a.so: failed to map segment from shared object"))
+    answer = deepergcn("train")
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    assert answer.err.startswith("error: there is not enough memory to load the program (a.so: failed to map")
+    monkeypatch.setattr(training, "train", lambda *_, **__: fail("a defect of the program"))
+    with pytest.raises(ImportError, match="a defect of the program"):
+        deepergcn("train")

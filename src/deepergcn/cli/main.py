@@ -71,6 +71,10 @@ def main() -> None:
         _fail(str(error))
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except ImportError as error:
+        if not _is_out_of_memory(error):
+            raise
+        _fail(f"there is not enough memory to load the program ({error})")
     except (MemoryError, RuntimeError) as error:
         if not _is_out_of_memory(error):
             raise
@@ -81,9 +85,10 @@ def main() -> None:
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    """Whether Python, NumPy or torch ran out of memory, which torch reports in the message only."""
-    said = str(error)
-    return isinstance(error, MemoryError) or "can't allocate memory" in said or "out of memory" in said
+    """Whether Python, NumPy, torch or the dynamic linker ran out of memory; the last two say so in the message only."""
+    said = str(error).lower()
+    words = ("can't allocate memory", "cannot allocate memory", "out of memory", "failed to map segment")
+    return isinstance(error, MemoryError) or any(word in said for word in words)
 
 
 def _fail(message: str) -> NoReturn:

@@ -16,6 +16,8 @@ from deepergcn.errors import InputError
 if TYPE_CHECKING:
     from deepergcn.report.tuning import TrialRecord, TuningRecord
 
+_MOST_TRIALS = 10_000
+
 
 @with_options("own", OwnDataOptions)
 def tune(
@@ -44,6 +46,8 @@ def tune(
     """Search for better settings by validation score. Call it again to continue; the best trial becomes a recipe."""
     if trials is None and minutes is None:
         raise InputError("tune: expected a budget, --trials or --minutes")
+    if trials is not None and trials > _MOST_TRIALS:
+        raise InputError(f"--trials is {trials}; expected from 1 to {_MOST_TRIALS}, or --minutes")
     if own.folds is not None:
         raise InputError("--folds: cannot be combined with tune")
     read = read_own_data(own, settings or (), recipe)
