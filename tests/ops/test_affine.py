@@ -16,6 +16,9 @@ FUNCTIONS: list[tuple[str, str | None, float]] = [
     ("softmax", "beta", 1.0),
     ("softmax", "beta", -20.0),
     ("softmax", "beta", 0.0),
+    ("power_mean", "p", 1.0),
+    ("power_mean", "p", -20.0),
+    ("power_mean", "p", 0.01),
     ("max", None, 0.0),
     ("min", None, 0.0),
     ("mean", None, 0.0),
@@ -32,12 +35,14 @@ def affine_case(channels: int, features: int, edge_index: torch.Tensor, nodes: i
 @pytest.mark.parametrize(("function", "name", "value"), FUNCTIONS)
 @pytest.mark.parametrize("rising", [True, False])
 def test_a_neighbourhood_of_several_segments(function: str, name: str | None, value: float, rising: bool) -> None:
-    """The dominant message of softmax changes in every segment, or in none but the first."""
+    """The dominant message changes in every segment, or in none but the first."""
     hub = torch.zeros(300, dtype=torch.long)
     leaves = torch.arange(1, 301)
     case = affine_case(LANES + 1, 2, torch.stack((torch.cat((leaves, hub)), torch.cat((hub, leaves)))), 301)
     order = torch.linspace(0, 8, 301)[:, None]
-    assert_as_exact(ops, function, replace(case, x=case.x + (order if rising else order.flip(0))), name, value)
+    options = {"eps": 1e-3} if function == "power_mean" else {}
+    case = replace(case, x=case.x + (order if rising else order.flip(0)))
+    assert_as_exact(ops, function, case, name, value, **options)
 
 
 @pytest.mark.parametrize("features", range(1, 10))
@@ -60,7 +65,7 @@ def test_both_kinds_of_kernels_see_the_same_messages(channels: int, monkeypatch:
         torch.testing.assert_close(a, b)
 
 
-@pytest.mark.parametrize("function", ["sum", "max", "min", "softmax"])
+@pytest.mark.parametrize("function", ["sum", "max", "min", "softmax", "power_mean"])
 @pytest.mark.parametrize("bad", [torch.nan, torch.inf])
 @pytest.mark.parametrize("where", ["x", "features"])
 def test_what_is_not_finite_is_not_hidden(function: str, bad: float, where: str) -> None:

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from deepergcn import ops
 from deepergcn.ops import plain, reference
+from deepergcn.ops.kernels.cpu.machine.lanes import LANES
 from deepergcn.ops.norm_relu_dropout import norm_relu_dropout
 from tests.bounds import gamma, unit
 from tests.ops import exact
@@ -31,8 +32,9 @@ NO_TERM: dict[str, tuple[Tensor, ...]] = {  # edge terms of zeros: the same mess
     "dense": (torch.zeros(COUNT, 1),),
     "table": (torch.zeros(1, 1),),
     "affine": (torch.zeros(COUNT, 2), torch.zeros(1, 2)),
+    "affine, wide": (torch.zeros(COUNT, 2), torch.zeros(LANES, 2)),
 }
-PATHS = [(ops, "none"), (ops, "dense"), (ops, "table"), (ops, "affine"), (plain, "none")]
+PATHS = [(ops, "none"), (ops, "dense"), (ops, "table"), (ops, "affine"), (ops, "affine, wide"), (plain, "none")]
 FLUSHED = 1e-28  # beyond exp(-70) times its exponent
 
 
@@ -60,12 +62,17 @@ def messages(kind: str) -> Tensor:
 KINDS = ("to 1", "to 1e3", "near 1e3", "1e-7 to 1e30", "near 1e30", "denormal", "ties")
 
 
+def width(term: str) -> int:
+    """Channels, all of them the same: some kernels take a block of them at once."""
+    return LANES if "wide" in term else 1
+
+
 def run(
     module: ModuleType, function: str, name: str, x: Tensor, value: float, term: str, dtype: torch.dtype
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The result, and the gradients of its sum in x and in the parameter, as float64."""
-    leaf = x.to(dtype)[:, None].requires_grad_()
-    parameter = torch.tensor([value], dtype=dtype, requires_grad=True)
+    """The result, and the gradients of its sum in x and in the parameter, as float64, of the last channel."""
+    leaf = x.to(dtype)[:, None].repeat(1, width(term)).requires_grad_()
+    parameter = torch.full((width(term),), value, dtype=dtype, requires_grad=True)
     tensors = [t.to(dtype) for t in NO_TERM[term]]
     edge: Any = None
     if term == "table":
@@ -76,8 +83,8 @@ def run(
     out.sum().backward()
     assert leaf.grad is not None
     assert parameter.grad is not None
-    assert float(out.detach()[-1]) == 0  # no in-neighbours
-    return out.detach()[:-1, 0].double(), leaf.grad[:, 0].double(), parameter.grad.double()
+    assert not out.detach()[-1].any()  # no in-neighbours
+    return out.detach()[:-1, -1].double(), leaf.grad[:, -1].double(), parameter.grad[-1:].double()
 
 
 def softmax_bounds(m: list[float], beta: float, truth: Exact, u: float) -> tuple[float, list[float], float]:
@@ -180,10 +187,10 @@ SPECIAL = (math.nan, math.inf, -math.inf, 0.0, -0.0, 2.0**-149)
 def test_special_values_go_through_as_in_the_definition(function: str, options: dict[str, float]) -> None:
     """What is not finite is never hidden. A gradient may be finite where only the definition's logarithms are not."""
     places = (0, 1, 4, COUNT - 1)  # alone, of two, of three, of twelve
-    for special, place, eps, term in product(SPECIAL, places, (None, 1e-7), ("none", "affine")):
+    for special, place, eps, term in product(SPECIAL, places, (None, 1e-7), ("none", "affine", "affine, wide")):
         results = []
         for module in (ops, reference):
-            x = messages("to 1")[:, None] + 0.25
+            x = messages("to 1")[:, None].repeat(1, width(term)) + 0.25
             x[place] = special
             x.requires_grad_()
             tensors = NO_TERM[term]

@@ -13,6 +13,8 @@ from deepergcn.ops.edge import EdgeTerm
 from deepergcn.ops.kernels.contract import Gradients, Tensors, nonzero_power
 from deepergcn.ops.kernels.cpu import power_mean as on_edges
 from deepergcn.ops.kernels.cpu import power_mean_nodes as on_nodes
+from deepergcn.ops.kernels.cpu.affine_steps import POWER_MEAN
+from deepergcn.ops.operators import affine
 from deepergcn.ops.operators.aggregation import register
 from deepergcn.ops.operators.cpu import Array, array, chunk_count, edge_arrays, floor_and_eps, run_backward
 from deepergcn.ops.operators.device import has_kernels
@@ -66,6 +68,10 @@ def _forward(x: Tensor, p: Tensor, graph: Tensors, edge: Tensors, eps: float | N
     """
     out, relative, dominant, total, slope, shift = _shapes(x, p, graph, edge, eps, learn)
     values, powers = array(x), array(nonzero_power(p))
+    if affine.fits(x, edge):
+        outputs = (out, relative, dominant, total, slope)
+        affine.run_forward(x, graph, edge, eps, outputs, np.sign(powers), powers, 1 / powers)
+        return [*outputs, shift.fill_(torch.inf)]
     bounds = floor_and_eps(eps, values)
     chunks = chunk_count(graph, x.shape[1])
     rowptr, source, place = (array(t) for t in graph[:3])
@@ -117,6 +123,10 @@ def _backward(
     relative, dominant, total, slope, shift = kept
     chunks = chunk_count(graph, x.shape[1])
     _, shares, dp = target_shares(chunks, g, relative, total, slope, both=False)
+    if affine.fits(x, edge):
+        rows = (dominant, torch.from_numpy(shares))
+        dx, d_edge, _ = affine.run_backward(x, graph, edge, eps, rows, slope=(array(p) - 1) / 2, kind=POWER_MEAN)
+        return dx, d_edge, dp
     if on_edge_path(x, shift):
         rule = (nonzero_power(p), dominant, torch.from_numpy(shares))
         dx, d_edge, _ = run_backward(x, graph, edge, eps, rule)

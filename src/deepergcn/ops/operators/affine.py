@@ -27,6 +27,7 @@ def run_forward(
     outputs: Sequence[Tensor],
     sign: Array | float = 1.0,
     beta: Array | float = 0.0,
+    slope: Array | float = 0.0,
 ) -> None:
     """Fill the outputs of an aggregation, whose number tells which it is."""
     values = array(x)
@@ -35,7 +36,7 @@ def run_forward(
         *(array(t) for t in graph[:3]),
         values,
         array(edge[0]),
-        _constants(edge, sign, beta, beta),
+        _constants(edge, sign, beta, slope),
         *floor_and_eps(eps, values),
         tuple(array(t) for t in outputs),
     )
@@ -49,8 +50,13 @@ def run_backward(
     rule: Sequence[Tensor],
     beta: Array | float = 0.0,
     slope: Array | float = 0.0,
+    *,
+    kind: int = 0,
 ) -> tuple[Tensor, list[Tensor], Tensor]:
-    """The gradients of x, of the weight and the bias, and of beta; ``rule`` are the rows that a target has."""
+    """The gradients of x, of the weight and the bias, and of beta.
+
+    ``rule`` are the rows that a target has, whose number tells the aggregation if ``kind`` does not.
+    """
     values = array(x)
     chunks, features = chunk_count(graph, x.shape[1]), edge[0].shape[1]
     lanes = channel_of_lanes(x.shape[1])
@@ -63,7 +69,7 @@ def run_backward(
         array(edge[0]),
         _constants(edge, 1.0, beta, slope),
         *floor_and_eps(eps, values),
-        (array(_in_blocks(rule)),) * len(rule),
+        (array(_in_blocks(rule)),) * (kind or len(rule)),
         array(dx),
         totals,
     )

@@ -1,32 +1,34 @@
 """Aggregations with an affine edge term of few features in float32: the case of deep networks with edge features.
 
 They go over the edges of a vertex in segments, and over each segment block by block of channels. Messages, sums and
-gradients are those of the other kernels, see ``softmax``, ``extremum``, ``sum_mean`` and ``backward``. The aggregations
-are told apart by the number of their outputs, and of the rows that backward reads of a target.
+gradients are those of the other kernels, see ``softmax``, ``power_mean``, ``extremum``, ``sum_mean`` and ``backward``.
+The aggregations are told apart by the number of their outputs, and in backward by the length of ``rule``.
 """
 
 import numpy as np
 from numba import njit
 from numba.extending import overload
 
+from deepergcn.ops.kernels.cpu.affine_power_mean import power_mean_step
 from deepergcn.ops.kernels.cpu.affine_steps import (
-    SIGN,
     STATE,
     SUMS,
     backward_step,
     copy_all,
     extremum_step,
+    finish,
+    finish_source,
     softmax_step,
     sum_step,
 )
 from deepergcn.ops.kernels.cpu.machine.intrinsics import AT_ONCE, bare, block_rows, prefetch_row
-from deepergcn.ops.kernels.cpu.machine.jit import OPTIONS, body, kernel
+from deepergcn.ops.kernels.cpu.machine.jit import body, kernel
 from deepergcn.ops.kernels.cpu.machine.lanes import LANES, first_channel
 from deepergcn.ops.kernels.cpu.machine.record import write_call
 from deepergcn.ops.kernels.cpu.rows import FLUSH, chunk_begin, flush, lookahead
 
 _SEGMENT = 64  # edges whose features and messages are kept near; at most FLUSH
-_SOFTMAX, _EXTREMUM, _SUM = 4, 2, 1
+_POWER_MEAN, _SOFTMAX, _EXTREMUM, _SUM = 5, 4, 2, 1  # outputs
 
 
 @njit(inline="always")
@@ -44,7 +46,7 @@ def _take(features, place, start, count, near):
 
 @body
 def _forward(chunk, chunks, rowptr, source, place, x, features, constants, floor, eps, outputs):
-    """The outputs of ``softmax``, ``extremum`` or ``sum_mean``, [targets, channels] each."""
+    """The outputs of ``softmax``, ``power_mean``, ``extremum`` or ``sum_mean``, [targets, channels] each."""
     if chunk < 0:
         write_call(chunks)
         return
@@ -54,7 +56,7 @@ def _forward(chunk, chunks, rowptr, source, place, x, features, constants, floor
     ahead = lookahead(x, edges)
     near = block_rows(x, _SEGMENT, AT_ONCE)
     near[:] = 0
-    kept = block_rows(x, _SEGMENT, LANES)
+    kept = block_rows(x, 2 * _SEGMENT, LANES)
     state = block_rows(x, blocks * STATE, LANES)
     for v in range(chunk_begin(rowptr, chunk, chunks), chunk_begin(rowptr, chunk + 1, chunks)):
         begin, end = rowptr[v], rowptr[v + 1]
@@ -66,65 +68,37 @@ def _forward(chunk, chunks, rowptr, source, place, x, features, constants, floor
                     prefetch_row(features, place[k])
             _take(features, place, start, count, near)
             for b in range(blocks):
-                j, first = first_channel(b, channels), start == begin
-                add(outputs, x, near, constants, b, j, floor, eps, source, start, count, first, state, kept)
+                j, done = first_channel(b, channels), start - begin
+                add(outputs, x, near, constants, b, j, floor, eps, source, start, count, done, state, kept)
         for b in range(blocks):
-            finish(outputs, v, begin == end, first_channel(b, channels), state, b, constants)
+            finish(outputs, np.intp(v), begin == end, first_channel(b, channels), state, b, constants)
 
 
 forward = kernel(_forward)
 
 
-def add(outputs, x, near, constants, block, channel, floor, eps, index, start, count, first, state, kept):
+def add(outputs, x, near, constants, block, channel, floor, eps, index, start, count, done, state, kept):
     """The step of the aggregation with these outputs."""
     raise NotImplementedError
 
 
 @overload(add, inline="always")
-def _add(outputs, x, near, constants, block, channel, floor, eps, index, start, count, first, state, kept):
+def _add(outputs, x, near, constants, block, channel, floor, eps, index, start, count, done, state, kept):
+    if len(outputs) == _POWER_MEAN:
+
+        def powers(outputs, x, near, constants, block, channel, floor, eps, index, start, count, done, state, kept):
+            learned = outputs[4].shape[0] > 0
+            power_mean_step(
+                x, near, constants, block, channel, floor, eps, index, start, count, done, state, kept, learned
+            )
+
+        return powers
     step = {_SOFTMAX: softmax_step, _EXTREMUM: extremum_step, _SUM: sum_step}[len(outputs)]
 
-    def added(outputs, x, near, constants, block, channel, floor, eps, index, start, count, first, state, kept):
-        step(x, near, constants, block, channel, floor, eps, index, start, count, first, state, kept)
+    def added(outputs, x, near, constants, block, channel, floor, eps, index, start, count, done, state, kept):
+        step(x, near, constants, block, channel, floor, eps, index, start, count, done, state, kept)
 
     return added
-
-
-def finish(outputs, v, alone, channel, state, block, constants):
-    """Write the outputs of a target; ``alone`` without in-neighbours."""
-    raise NotImplementedError
-
-
-@overload(finish, jit_options=OPTIONS, inline="always")
-def _finish(outputs, v, alone, channel, state, block, constants):
-    def softmax(outputs, v, alone, channel, state, block, constants):
-        out, dominant, offset, total = outputs
-        first = block * STATE
-        zero, one = out.dtype.type(0), out.dtype.type(1)
-        for lane in range(LANES):
-            j = channel + lane
-            S = one if alone else state[first + 1, lane]
-            out[v, j] = zero if alone else state[first + 2, lane] / S
-            dominant[v, j] = zero if alone else state[first, lane] * constants[block, SIGN, lane]
-            offset[v, j] = zero if alone else state[first + 3, lane] / S
-            total[v, j] = S
-
-    def extremum(outputs, v, alone, channel, state, block, constants):
-        out, ties = outputs
-        first = block * STATE
-        zero, one = out.dtype.type(0), out.dtype.type(1)
-        for lane in range(LANES):
-            j = channel + lane
-            top = zero if alone else state[first, lane]
-            out[v, j] = top * constants[block, SIGN, lane]
-            ties[v, j] = one if alone else (state[first + 1, lane] if top == top else out.dtype.type(np.nan))
-
-    def total(outputs, v, alone, channel, state, block, constants):
-        zero = outputs[0].dtype.type(0)
-        for lane in range(LANES):
-            outputs[0][v, channel + lane] = zero if alone else state[block * STATE, lane]
-
-    return {_SOFTMAX: softmax, _EXTREMUM: extremum, _SUM: total}[len(outputs)]
 
 
 @body
@@ -162,10 +136,7 @@ def _backward(chunk, chunks, rowptr, target, place, x, features, constants, floo
                 j = first_channel(b, channels)
                 backward_step(x, near, constants, b, j, floor, eps, target, start, count, np.intp(u), rule, sums, acc)
         for b in range(blocks):
-            j = first_channel(b, channels)
-            for lane in range(LANES):
-                dx[u, j + lane] = acc[b, lane]
-                sums[b * SUMS + AT_ONCE, lane] += acc[b, lane]
+            finish_source(dx, np.intp(u), first_channel(b, channels), acc, b, sums)
     flush(sums, totals[chunk])
 
 

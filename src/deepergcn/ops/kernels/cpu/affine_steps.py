@@ -1,25 +1,37 @@
 """What the kernels for affine edge terms do with some edges of one vertex and one block of channels, for LLVM.
 
 The weights of the edge term and the sums of the vertex stay in registers from edge to edge. Every step begins with the
-arguments of ``_Edges``. What belongs to the channels is in ``constants`` [blocks, CONSTANTS, LANES], whose rows are the
-weights of ``AT_ONCE`` features (0 for missing ones), the bias, and the sign, beta and slope of the aggregation.
+arguments of ``Edges``. What belongs to the channels is in ``constants`` [blocks, CONSTANTS, LANES], whose rows are the
+weights of ``AT_ONCE`` features (0 for missing ones), the bias, and the sign, beta and slope of the aggregation. For
+power mean beta is p, and slope is 1 / p in forward and (p - 1) / 2 in backward.
 """
+
+from collections.abc import Callable
+from typing import Any
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from deepergcn.ops.kernels.cpu.machine.intrinsics import AT_ONCE
 from deepergcn.ops.kernels.cpu.machine.lanes import LANES, Code
 
 BIAS, SIGN, BETA, SLOPE = range(AT_ONCE, AT_ONCE + 4)
+INVERSE = SLOPE  # 1 / p in the forward of power mean
 CONSTANTS = SLOPE + 1
-STATE = 4  # rows of the sums of a target, at most
+STATE = 5  # rows of the sums of a target, at most
 DBETA = AT_ONCE + 1
 SUMS = DBETA + 1  # rows of the sums over all edges: the gradients of the weights, of the bias and of beta
 
 
-class _Edges(Code):
+def block_row(c, block, rows, row):
+    """Where a row of a block begins in an array [blocks, rows, LANES]."""
+    b = c.builder
+    return b.mul(b.add(b.mul(block, c.long(rows)), c.long(row)), c.long(LANES))
+
+
+class Edges(Code):
     """The messages of some edges: (x, near, constants, block, channel, floor, eps, index, start, count, ...).
 
     ``near`` [edges, AT_ONCE] has the features of these edges, ``channel`` is the first of the block, and ``index`` has
@@ -37,8 +49,7 @@ class _Edges(Code):
 
     def row(self, rows, row):
         """Where a row of this block begins in an array [blocks, rows, LANES]."""
-        b = self.builder
-        return b.mul(b.add(b.mul(self.block, self.long(rows)), self.long(row)), self.long(LANES))
+        return block_row(self, self.block, rows, row)
 
     def at(self, vertex):
         """Where the channels of a vertex begin in an array [vertices, channels]."""
@@ -72,30 +83,31 @@ class _Edges(Code):
         with self.loop(self.count) as i:
             yield i, self.message(self.value(self.features(self.other_end(i)), self.numbers(i)))
 
-    def state(self, place, first, *initial):
-        """The sums of a target before these edges, and where they are kept."""
+    def state(self, done, place, *initial):
+        """Whether these are the first edges of a target, its sums before them, and where they are kept."""
         pointer = self.pointer(place)
+        first = self.builder.icmp_signed("==", done, self.long(0))
         rows = [self.row(STATE, row) for row in range(len(initial))]
         values = [
             self.all(value).where(first, self.load(pointer, row)) for value, row in zip(initial, rows, strict=True)
         ]
-        return pointer, rows, values
+        return first, pointer, rows, values
 
 
 @intrinsic
 def softmax_step(
-    typing_context, x, near, constants, block, channel, floor, eps, index, start, count, first, state, kept
+    typing_context, x, near, constants, block, channel, floor, eps, index, start, count, done, state, kept
 ):
-    """Add edges to the sums of a target, which start anew with ``first``: the dominant message times sign, S, A and D.
+    """Add edges to the sums of a target, which has ``done`` edges in them: the dominant message times sign, S, A and D.
 
     A larger dominant message rescales the other three. ``kept`` has room for the messages.
     """
 
     def generate(context, builder, signature, arguments):
-        c = _Edges(context, builder, signature, arguments)
-        first, kept = arguments[10], c.pointer(12)
+        c = Edges(context, builder, signature, arguments)
+        kept = c.pointer(12)
         sign, beta = c.constants[SIGN], c.constants[BETA]
-        state, rows, (before, *sums) = c.state(11, first, float("-inf"), 0.0, 0.0, 0.0)
+        first, state, rows, (before, *sums) = c.state(arguments[10], 11, float("-inf"), 0.0, 0.0, 0.0)
         top = c.variable(before)
         for i, m in c.messages():
             c.store(m, kept, builder.mul(i, c.long(LANES)))
@@ -120,20 +132,20 @@ def softmax_step(
             c.store(variable.get(), state, row)
         return context.get_dummy_value()
 
-    given = (x, near, constants, block, channel, floor, eps, index, start, count, first, state, kept)
+    given = (x, near, constants, block, channel, floor, eps, index, start, count, done, state, kept)
     return types.void(*given), generate
 
 
 @intrinsic
 def extremum_step(
-    typing_context, x, near, constants, block, channel, floor, eps, index, start, count, first, state, kept
+    typing_context, x, near, constants, block, channel, floor, eps, index, start, count, done, state, kept
 ):
-    """Add edges to the extremum of a target, times sign, and to the number that reach it; anew with ``first``."""
+    """Add edges to the extremum of a target, times sign, and to the number that reach it."""
 
     def generate(context, builder, signature, arguments):
-        c = _Edges(context, builder, signature, arguments)
+        c = Edges(context, builder, signature, arguments)
         sign = c.constants[SIGN]
-        state, rows, values = c.state(11, arguments[10], float("-inf"), 0.0)
+        _, state, rows, values = c.state(arguments[10], 11, float("-inf"), 0.0)
         top, ties = (c.variable(value) for value in values)
         for _, m in c.messages():
             z, before = m * sign, top.get()
@@ -145,25 +157,93 @@ def extremum_step(
             c.store(variable.get(), state, row)
         return context.get_dummy_value()
 
-    given = (x, near, constants, block, channel, floor, eps, index, start, count, first, state, kept)
+    given = (x, near, constants, block, channel, floor, eps, index, start, count, done, state, kept)
     return types.void(*given), generate
 
 
 @intrinsic
-def sum_step(typing_context, x, near, constants, block, channel, floor, eps, index, start, count, first, state, kept):
-    """Add edges to the sum of a target, which starts anew with ``first``."""
+def sum_step(typing_context, x, near, constants, block, channel, floor, eps, index, start, count, done, state, kept):
+    """Add edges to the sum of a target."""
 
     def generate(context, builder, signature, arguments):
-        c = _Edges(context, builder, signature, arguments)
-        state, rows, (before,) = c.state(11, arguments[10], 0.0)
+        c = Edges(context, builder, signature, arguments)
+        _, state, rows, (before,) = c.state(arguments[10], 11, 0.0)
         total = c.variable(before)
         for _, m in c.messages():
             total.set(total.get() + m)
         c.store(total.get(), state, rows[0])
         return context.get_dummy_value()
 
-    given = (x, near, constants, block, channel, floor, eps, index, start, count, first, state, kept)
+    given = (x, near, constants, block, channel, floor, eps, index, start, count, done, state, kept)
     return types.void(*given), generate
+
+
+def _softmax_results(c, sign, top, S, A, D):
+    return (A / S, 0.0), (top * sign, 0.0), (D / S, 0.0), (S, 1.0)
+
+
+def _power_mean_results(c, sign, top, S, Q, M, K):
+    root, dominant = c.root_of_exp(M), top * sign
+    out = dominant * root * root
+    return (out, 0.0), (root * root, 1.0), (dominant, 1.0), (S, 1.0), (out * K, 0.0)
+
+
+def _extremum_results(c, sign, top, ties):
+    return (top * sign, 0.0), (ties.where(top.compare("==", top), float("nan")), 1.0)
+
+
+def _sum_results(c, sign, total):
+    return ((total, 0.0),)
+
+
+_RESULTS: dict[int, tuple[Callable[..., Any], int]] = {
+    1: (_sum_results, 1),
+    2: (_extremum_results, 2),
+    4: (_softmax_results, 4),
+    5: (_power_mean_results, 5),
+}
+"""Each output of a target and what it is without in-neighbours, and the rows of its sums, by the number of outputs."""
+
+
+@intrinsic
+def finish(typing_context, outputs, v, alone, channel, state, block, constants):
+    """Write the outputs of target ``v``, [targets, channels] or without rows; ``alone`` without in-neighbours.
+
+    Numba would look at every index for one below 0, which makes LLVM write lane by lane.
+    """
+
+    def generate(context, builder, signature, arguments):
+        c = Code(context, builder, signature, arguments)
+        _, v, alone, channel, _, block, _ = arguments
+        results, count = _RESULTS[len(outputs)]
+        rows = [c.load(c.pointer(4), block_row(c, block, STATE, row)) for row in range(count)]
+        sign = c.load(c.pointer(6), block_row(c, block, CONSTANTS, SIGN))
+        arrays = cgutils.unpack_tuple(builder, arguments[0])
+        for kind, value, (result, otherwise) in zip(outputs, arrays, results(c, sign, *rows), strict=True):
+            array = context.make_array(kind)(context, builder, value)
+            there, channels = cgutils.unpack_tuple(builder, array.shape)
+            with builder.if_then(builder.icmp_signed(">", there, c.long(0))):
+                place = builder.add(builder.mul(v, channels), channel)
+                c.store(c.all(otherwise).where(alone, result), array.data, place)
+        return context.get_dummy_value()
+
+    return types.void(outputs, v, alone, channel, state, block, constants), generate
+
+
+@intrinsic
+def finish_source(typing_context, dx, u, channel, acc, block, sums):
+    """Write the gradient of source ``u``, and add it to that of the bias."""
+
+    def generate(context, builder, signature, arguments):
+        c = Code(context, builder, signature, arguments)
+        _, u, channel, _, block, _ = arguments
+        gradient = c.load(c.pointer(3), block_row(c, block, 1, 0))
+        c.store(gradient, c.pointer(0), builder.add(builder.mul(u, c.width(0)), channel))
+        place = block_row(c, block, SUMS, AT_ONCE)
+        c.store(c.load(c.pointer(5), place) + gradient, c.pointer(5), place)
+        return context.get_dummy_value()
+
+    return types.void(dx, u, channel, acc, block, sums), generate
 
 
 def _softmax(c, h, rows, dbeta):
@@ -183,13 +263,22 @@ def _extremum(c, h, rows, dbeta):
     return c.all(1.0).where(c.message(h).compare("==", out), 0.0) * share  # NaN for a target that has met a NaN
 
 
+def _power_mean(c, h, rows, dbeta):
+    """The derivative of a message of power mean; ``rows`` are dominant and g relative / S of its target."""
+    dominant, share = rows
+    whole, rest = c.log2_parts(c.message(h) / dominant)
+    root = c.root_of_exp2(c.constants[SLOPE] * (whole + rest))
+    return share * root * root
+
+
 def _sum(c, h, rows, dbeta):
     """The derivative of a message of the sum; ``rows`` is g alone."""
     return rows[0]
 
 
-_DERIVATIVES = {1: _sum, 2: _extremum, 3: _softmax}
-"""By the number of rows that a target has."""
+POWER_MEAN = 4
+_DERIVATIVES = {1: (_sum, 1), 2: (_extremum, 2), 3: (_softmax, 3), POWER_MEAN: (_power_mean, 2)}
+"""The derivative of a message, and the number of rows that a target has, by the length of ``rule``."""
 
 
 @intrinsic
@@ -198,12 +287,12 @@ def backward_step(
 ):
     """Add edges from source ``u`` to its gradient ``dx`` [blocks, LANES] and to ``sums`` [blocks, SUMS, LANES].
 
-    ``rule`` is a tuple of as many arrays as a target has rows, all of them [targets, blocks, rows, LANES] and the same.
+    ``rule`` is one array [targets, blocks, rows, LANES], in a tuple whose length tells the aggregation.
     """
 
     def generate(context, builder, signature, arguments):
-        c = _Edges(context, builder, signature, arguments)
-        rows = len(rule)
+        c = Edges(context, builder, signature, arguments)
+        derivative, rows = _DERIVATIVES[len(rule)]
         packed = context.make_array(rule[0])(context, builder, builder.extract_value(arguments[11], 0))
         blocks = builder.extract_value(packed.shape, 1)
         own = c.features(arguments[10])
@@ -217,7 +306,7 @@ def backward_step(
             of_target = [c.load(packed.data, builder.add(place, c.long(row * LANES))) for row in range(rows)]
             numbers = c.numbers(i)
             h = c.value(own, numbers)
-            d = c.all(0.0).where(h.compare("<=", c.floor), _DERIVATIVES[rows](c, h, of_target, dbeta))
+            d = c.all(0.0).where(h.compare("<=", c.floor), derivative(c, h, of_target, dbeta))
             dx.set(dx.get() + d)
             for number, total in zip(numbers, totals, strict=True):
                 total.set(c.fma(number, d, total.get()))

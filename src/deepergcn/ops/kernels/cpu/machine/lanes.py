@@ -6,6 +6,7 @@ over blocks of channels, and whatever belongs to the vertex or to the channels s
 vectors into those that the processor has.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -15,14 +16,49 @@ from numba import njit
 from numba.core import cgutils
 
 LANES = 16
+_FUSED = ("contract",)  # products and sums may fuse into one rounding, as in all kernels
 LONG = ir.IntType(64)
 _FLOAT, _INT = ir.FloatType(), ir.IntType(32)
 _FLOATS, _INTS = ir.VectorType(_FLOAT, LANES), ir.VectorType(_INT, LANES)
 
 _LOG2E, _LN2_HIGH, _LN2_LOW = 1.44269504088896341, 0.693359375, -2.12194440e-4  # as in maths
+LN2 = 0.693147180559945309
 _ROUND = 1.5 * 2**23
-_VANISHED = -70.0
+_VANISHED, _LOWEST, _HIGHEST = -70.0, -87.3, 88.0
+_SMALLEST = 2.0**-126
 _EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
+_LOG = (
+    7.0376836292e-2,
+    -1.1514610310e-1,
+    1.1676998740e-1,
+    -1.2420140846e-1,
+    1.4249322787e-1,
+    -1.6668057665e-1,
+    2.0000714765e-1,
+    -2.4999993993e-1,
+    3.3333331174e-1,
+)
+_LOG2 = (  # of log2(1 + r) / r, for 1 + r from sqrt(1/2) to sqrt(2), within half a unit in the last place
+    0.125837042927742,
+    -0.20726974308490753,
+    0.21571560204029083,
+    -0.23894481360912323,
+    0.28791624307632446,
+    -0.3607036769390106,
+    0.48091062903404236,
+    -0.7213473320007324,
+    1.4426950216293335,
+)
+_EXP2 = (  # of (2^f - 1) / f, for f from -1/2 to 1/2, within an eighth
+    0.0001546973508084193,
+    0.0013390866806730628,
+    0.009618030861020088,
+    0.055503569543361664,
+    0.24022650718688965,
+    0.6931471824645996,
+)
+_HALF_ROOT = 0x3F3504F3  # the bits of sqrt(1/2)
+_EXCESS = tuple((k + 1) / math.factorial(k + 2) for k in range(8, -1, -1))
 
 
 class Lanes:
@@ -35,13 +71,13 @@ class Lanes:
         return other.value if isinstance(other, Lanes) else constant(other)
 
     def __add__(self, other: "Lanes | float") -> "Lanes":
-        return Lanes(self.builder, self.builder.fadd(self.value, self._of(other)))
+        return Lanes(self.builder, self.builder.fadd(self.value, self._of(other), flags=_FUSED))
 
     def __sub__(self, other: "Lanes | float") -> "Lanes":
-        return Lanes(self.builder, self.builder.fsub(self.value, self._of(other)))
+        return Lanes(self.builder, self.builder.fsub(self.value, self._of(other), flags=_FUSED))
 
     def __mul__(self, other: "Lanes | float") -> "Lanes":
-        return Lanes(self.builder, self.builder.fmul(self.value, self._of(other)))
+        return Lanes(self.builder, self.builder.fmul(self.value, self._of(other), flags=_FUSED))
 
     def __truediv__(self, other: "Lanes") -> "Lanes":
         return Lanes(self.builder, self.builder.fdiv(self.value, other.value))
@@ -53,6 +89,10 @@ class Lanes:
     def where(self, condition: ir.Value, other: "Lanes | float") -> "Lanes":
         """These numbers where the condition holds, else the others."""
         return Lanes(self.builder, self.builder.select(condition, self.value, self._of(other)))
+
+
+def _whole(number: int) -> ir.Value:
+    return ir.Constant(_INTS, [number] * LANES)
 
 
 def constant(number: float) -> ir.Value:
@@ -113,6 +153,10 @@ class Code:
         """One number of an array in all lanes."""
         return self.spread(self.builder.load(self.builder.gep(pointer, [place])))
 
+    def spread_count(self, count: ir.Value) -> Lanes:
+        """A whole number, known only when the code runs, in all lanes."""
+        return self.spread(self.builder.sitofp(count, _FLOAT))
+
     def fma(self, a: Lanes, b: Lanes, c: Lanes) -> Lanes:
         """a b + c with one rounding."""
         form = ir.FunctionType(_FLOATS, [_FLOATS] * 3)
@@ -127,21 +171,119 @@ class Code:
 
     def exp(self, t: Lanes) -> Lanes:
         """``maths.exp``, for t from -87 to 88 alone."""
+        scale, q = self._exp_parts(t)
+        return scale * q + scale
+
+    def exp_pair(self, t: Lanes) -> tuple[Lanes, Lanes]:
+        """``maths.exp_pair``: exp(t) and exp(t) - 1 for t <= 88."""
+        scale, q = self._exp_parts(self.all(_LOWEST).where(t.compare("<", _LOWEST), t))
+        return scale * q + scale, scale * q + (scale - 1.0)
+
+    def root_of_exp(self, t: Lanes) -> Lanes:
+        """``maths.root_of_exp``: exp(t / 2), and 0 where its square would vanish."""
+        half = t * 0.5
+        root = self.exp(self.all(_HIGHEST).where(half.compare(">", _HIGHEST), half))
+        return self.all(0.0).where(t.compare("<", _LOWEST), root)
+
+    def _exp_parts(self, t: Lanes) -> tuple[Lanes, Lanes]:
+        """``maths._exp_parts``: (2^k, q) with exp(t) = 2^k (1 + q)."""
         rounded = t * _LOG2E + _ROUND
         k = rounded - _ROUND
         r = (t - k * _LN2_HIGH) - k * _LN2_LOW
-        q = r * _EXP[0] + _EXP[1]
-        for factor in _EXP[2:]:
+        q = self._polynomial(_EXP, r) * r * r + r
+        bits = self.builder.add(self.builder.shl(self._bits(rounded), _whole(23)), _whole(127 << 23))
+        return self._from_bits(bits), q
+
+    def log(self, v: Lanes) -> Lanes:
+        """``maths.log``: -inf at 0, NaN below it."""
+        b = self.builder
+        tiny = v.compare("<", _SMALLEST)
+        bits = self._bits((v * 2.0**24).where(tiny, v))
+        k = Lanes(b, b.sitofp(b.sub(b.ashr(bits, _whole(23)), _whole(126)), _FLOATS))
+        k = (k - 24.0).where(tiny, k)
+        r = self._from_bits(b.or_(b.and_(bits, _whole(0x007FFFFF)), _whole(0x3F000000)))  # in [1/2, 1)
+        small = r.compare("<", 0.707106781186547524)
+        k = (k - 1.0).where(small, k)
+        r = (r + r).where(small, r) - 1.0
+        z = r * r
+        q = self._polynomial(_LOG, r) * r * z - z * 0.5
+        result = (r + (q + k * _LN2_LOW)) + k * _LN2_HIGH
+        inside = b.and_(v.compare(">", 0.0), v.compare("<", math.inf))
+        at_the_ends = v.where(v.compare("==", math.inf), self.all(-math.inf).where(v.compare("==", 0.0), math.nan))
+        return result.where(inside, at_the_ends)
+
+    def log2_parts(self, v: Lanes) -> tuple[Lanes, Lanes]:
+        """(k, y) with log2(v) = k + y, k a whole number and |y| <= 1/2; the ends of ``log`` are in k."""
+        b = self.builder
+        k, y = (self.variable(part) for part in self._log2_parts(v))
+        normal = b.icmp_unsigned("<", b.sub(self._bits(v), _whole(1 << 23)), _whole(254 << 23))
+        with b.if_then(b.not_(self.everywhere(normal)), likely=False):
+            tiny = v.compare("<", _SMALLEST)
+            whole, rest = self._log2_parts((v * 2.0**24).where(tiny, v))
+            inside = b.and_(v.compare(">", 0.0), v.compare("<", math.inf))
+            at_the_ends = v.where(v.compare("==", math.inf), self.all(-math.inf).where(v.compare("==", 0.0), math.nan))
+            k.set((whole - 24.0).where(tiny, whole).where(inside, at_the_ends))
+            y.set(rest.where(inside, 0.0))
+        return k.get(), y.get()
+
+    def _log2_parts(self, v: Lanes) -> tuple[Lanes, Lanes]:
+        """The same for normal numbers."""
+        b = self.builder
+        above = b.sub(self._bits(v), _whole(_HALF_ROOT))
+        k = Lanes(b, b.sitofp(b.ashr(above, _whole(23)), _FLOATS))
+        one_over_power = self._from_bits(b.sub(_whole(127 << 23), b.and_(above, _whole(-1 << 23))))
+        r = v * one_over_power - 1.0
+        return k, self._polynomial(_LOG2, r) * r
+
+    def exp2_pair(self, t: Lanes) -> tuple[Lanes, Lanes]:
+        """(2^t, 2^t - 1) for t <= 127, the second without cancellation near 0."""
+        scale, q = self._exp2_parts(self.all(-126.0).where(t.compare("<", -126.0), t))
+        return scale * q + scale, scale * q + (scale - 1.0)
+
+    def root_of_exp2(self, half: Lanes) -> Lanes:
+        """2^half, and 0 where its square would vanish beside 1."""
+        scale, q = self._exp2_parts(self.all(126.0).where(half.compare(">", 126.0), half))
+        return self.all(0.0).where(half.compare("<", _VANISHED * _LOG2E / 2), scale * q + scale)
+
+    def _exp2_parts(self, t: Lanes) -> tuple[Lanes, Lanes]:
+        """(2^k, q) with 2^t = 2^k (1 + q), for t from -126 to 127."""
+        rounded = t + _ROUND
+        f = t - (rounded - _ROUND)
+        bits = self.builder.add(self.builder.shl(self._bits(rounded), _whole(23)), _whole(127 << 23))
+        return self._from_bits(bits), self._polynomial(_EXP2, f) * f
+
+    def log_of_normal(self, v: Lanes) -> Lanes:
+        """ln(v) for a normal number v > 0, NaN for NaN."""
+        k, y = self._log2_parts(v)
+        return (k + y) * LN2
+
+    def excess(self, away: Lanes, t: Lanes, power: Lanes, inverse: Lanes) -> Lanes:
+        """away^2 ``maths.excess(t)`` for t = p away, exp(t) and 1 / p."""
+        near = self.builder.and_(t.compare(">=", -0.5), t.compare("<=", 0.5))
+        far = ((t - 1.0) * power + 1.0) * inverse * inverse
+        return (self._polynomial(_EXCESS, t) * away * away).where(near, far)
+
+    def _polynomial(self, factors: Sequence[float], r: Lanes) -> Lanes:
+        """By Horner's rule, the highest power first."""
+        q = r * factors[0] + factors[1]
+        for factor in factors[2:]:
             q = q * r + factor
-        q = q * r * r + r
-        shift, one = (ir.Constant(_INTS, [number] * LANES) for number in (23, 127 << 23))
-        bits = self.builder.add(self.builder.shl(self.builder.bitcast(rounded.value, _INTS), shift), one)
-        scale = Lanes(self.builder, self.builder.bitcast(bits, _FLOATS))
-        return scale * q + scale
+        return q
+
+    def _bits(self, v: Lanes) -> ir.Value:
+        return self.builder.bitcast(v.value, _INTS)
+
+    def _from_bits(self, bits: ir.Value) -> Lanes:
+        return Lanes(self.builder, self.builder.bitcast(bits, _FLOATS))
 
     def weight(self, t: Lanes) -> Lanes:
         """``maths.weight``: exp(t) for t <= 0, and 0 where it cannot matter beside a weight of 1."""
         return self.all(0.0).where(t.compare("<", _VANISHED), self.exp(t))  # NaN stays NaN
+
+    def everywhere(self, condition: ir.Value) -> ir.Value:
+        """Whether the condition holds in all lanes."""
+        bits = ir.IntType(LANES)
+        return self.builder.icmp_unsigned("==", self.builder.bitcast(condition, bits), ir.Constant(bits, -1))
 
     def all(self, number: float) -> Lanes:
         """The same number in all lanes."""
