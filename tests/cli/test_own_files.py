@@ -115,7 +115,7 @@ MISTAKES = {
     "parts of no format": (["predict", "run", "classes.csv", "-o", "o", "--format", "npz"], ("csv, parquet",)),
     "a format beside an ending": (
         ["predict", "run", "classes.csv", "-o", "o.csv", "--format", "csv"],
-        ("--format: o.csv says its own by its ending",),
+        ("--format: the ending of o.csv is its format",),
     ),
     "no processes": (["embed", "run", "classes.csv", "-o", "o.npz", "--jobs", "0"], ("--jobs is 0",)),
     "two ways to spread": (

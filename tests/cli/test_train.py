@@ -148,7 +148,7 @@ def test_a_signal_ends_in_one_line_that_says_how_to_go_on(deepergcn: Program, mo
         (["ogbg-ppa", "--resume"], "runs/ogbg-ppa: there is no run to resume; name a run directory with --out"),
         (["--precision", "16"], "solubility: training.precision is '16'; Input should be '32' or 'bf16'"),
         (["--devices", "4096"], "--devices is 4096; this machine has "),
-        (["--nodes", "2"], "--edges: expected --nodes with the table of nodes, and --label"),
+        (["--nodes", "2"], "--nodes: expected --label with the column to predict"),
         (["--nodes", "2", "--label", "y"], "2: is one file; expected its edges too"),
         (["--molecules", "nowhere.csv", "--target", "y"], "nowhere.csv: "),
         (["--molecules", "nowhere.csv"], "--molecules: expected --target with the column to predict"),

@@ -190,7 +190,7 @@ def test_export_and_plain_inputs_are_refused(folder: Path, program: Program, tmp
         (f"--nodes user= {ITEMS}", "--nodes: 'user=' is not TYPE=FILE"),
         ("--nodes =users.csv", "--nodes: '=users.csv' is not TYPE=FILE"),
         (f"{USERS} {ITEMS} --edges buys=buys.csv {LABEL}", "edge type 'buys': expected source type, relation and"),
-        (f"{USERS} {ITEMS} {EDGES}", "--edges: expected --nodes with the table of nodes, and --label"),
+        (f"{USERS} {ITEMS} {EDGES}", "--nodes: expected --label with the column to predict"),
         (f"{USERS} {ITEMS} {EDGES} {LABEL} --split scaffold", "there is no column 'scaffold' for the split"),
         (f"{USERS} {ITEMS} {EDGES} {LABEL} --drop age", "--drop: cannot be combined with types of nodes and edges"),
         (f"{USERS} {ITEMS} {EDGES} {LABEL} --metric rmse", "metric is 'rmse'; a binary task has rocauc"),

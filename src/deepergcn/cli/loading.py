@@ -1,4 +1,4 @@
-"""The start of a command: modules and a model, which stay until the program ends."""
+"""Loading of modules and models, which stay in memory until the program ends."""
 
 import gc
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from deepergcn.waiting import wait_asleep_if_busy
 
 
 class _Process:
-    """Whether this process is the program alone, and not, say, that of tests that call it many times."""
+    """Whether this process runs the program alone, unlike, for example, tests that call it many times."""
 
     is_program = False
     waits_asleep = False
@@ -16,9 +16,9 @@ class _Process:
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Within it the garbage collector rests: it would look through all that was loaded again and again.
+    """Disable the garbage collector while modules and a model are loaded: it would scan them again and again.
 
-    Importing takes a fifth less time so. In the program itself it never looks through these objects again.
+    Imports take a fifth less time. In the program itself these objects are never scanned again.
     """
     if not gc.isenabled():
         yield
@@ -33,7 +33,7 @@ def loading() -> Iterator[None]:
 
 
 def own_process() -> None:
-    """Say that this process is the program alone, before torch is loaded."""
+    """Declare that this process runs the program alone; called before torch is loaded."""
     _Process.is_program = True
     _Process.waits_asleep = wait_asleep_if_busy()
 

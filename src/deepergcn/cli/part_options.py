@@ -60,7 +60,7 @@ class PartOptions:
         if not _is_folder(output):
             found = check_ending(output, endings)
             if self.format_name is not None:
-                raise InputError(f"--format: {output} says its own by its ending; expected a folder for --output")
+                raise InputError(f"--format: the ending of {output} is its format; expected a folder for --output")
             if self.shard is not None:
                 raise InputError(f"--shard: {output} is one file; expected a folder as --output of all shards")
             return found
@@ -169,7 +169,7 @@ class PartOptions:
             say(line)
 
     def _refuse(self, output: Path) -> None:
-        """Raise an error where something was said that only files of molecules can have."""
+        """Raise an error if an option is given that applies to files of molecules only."""
         said = {"--shard": self.shard, "--ray": self.ray, "--jobs": self.jobs != 1}
         flags = [flag for flag, value in said.items() if value]
         if flags:

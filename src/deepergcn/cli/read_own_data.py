@@ -67,10 +67,12 @@ def read_own_data(
     if options.nodes or options.edges:
         _refuse(options, _FOR_MOLECULES, "cannot be combined with --nodes and --edges")
         nodes, edges = node_and_edge_tables(options.nodes, options.edges)
-        if nodes is None or not options.label:
+        if nodes is None:
             raise InputError(
                 "--edges: expected --nodes with the table of nodes, and --label with its column to predict"
             )
+        if not options.label:
+            raise InputError("--nodes: expected --label with the column to predict")
         if isinstance(nodes, dict) and isinstance(edges, dict):
             _refuse(options, _NOT_FOR_TYPES, "cannot be combined with types of nodes and edges")
             return "own-typed-tables", _typed_tables(options, nodes, edges, options.label, settings)

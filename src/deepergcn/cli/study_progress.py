@@ -27,10 +27,10 @@ class StudyLines:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave the display."""
+        """Close the display."""
 
     def changed(self, cell: Cell, state: str, reason: str) -> None:
-        """A cell has a new state."""
+        """Show the new state of a cell."""
         if state == "running":
             self.started[cell.name] = time.monotonic()
             say(f"{cell.name}: started")
@@ -40,7 +40,7 @@ class StudyLines:
         say(f"{cell.name}: {told(cell, state, reason)}  {seconds:.0f} s  ({self.done} of {self.total})")
 
     def look(self) -> None:
-        """Time has passed."""
+        """Refresh the display as time passes."""
 
 
 class StudyLive(StudyLines):

@@ -1,4 +1,4 @@
-"""One graph's structure: who sends to whom, ordered by target and by source, built once and shared by every layer."""
+"""The edges of one graph, ordered by target and by source, built once and shared by every layer."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
@@ -145,7 +145,7 @@ class Adjacency:
 
 
 def as_adjacency(graph: Tensor | Adjacency, num_sources: int, num_targets: int) -> Adjacency:
-    """An ``Adjacency`` from whatever a layer is given, checked against the number of vertices it is used with."""
+    """An ``Adjacency`` from any input of a layer, checked against the number of vertices it is used with."""
     if isinstance(graph, Tensor):
         if graph.layout == torch.strided:
             return Adjacency.from_edge_index(graph, (num_sources, num_targets))

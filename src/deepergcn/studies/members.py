@@ -34,7 +34,7 @@ class MembersSummary(BaseModel):
 
 
 def check_folder(folder: Path, begun: Mapping[int, Path], resume: bool, members: str) -> None:
-    """An error if the folder holds a single run, or runs that are not to be resumed.
+    """Raise an error if the folder holds a single run, or runs that are not to be resumed.
 
     Args:
         folder: The folder of the runs.

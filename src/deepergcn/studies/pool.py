@@ -132,7 +132,7 @@ def logged_work(log: Path, work: Callable[[], None]) -> int:
 
 
 def _stop_with_parent() -> None:
-    """Leave the terminal's signals to the parent, and stop when it is gone."""
+    """Leave the terminal's signals to the parent, and stop when the parent has ended."""
     if sys.platform != "win32":
         os.setsid()
     parent = multiprocessing.parent_process()

@@ -46,7 +46,7 @@ def flag_step(model: AnyNetwork, num_nodes: int, ascents: int, step: float, desc
 
 @contextmanager
 def _added(encoder: nn.Module, delta: Tensor) -> Iterator[None]:
-    """Add ``delta`` to what the encoder gives."""
+    """Add ``delta`` to the output of the encoder."""
     handle = encoder.register_forward_hook(lambda module, inputs, output: output + delta)
     try:
         yield

@@ -30,7 +30,7 @@ def check_forest(section: BlendSection, dataset: Dataset, names: Sequence[str]) 
     kind = dataset.task.kind
     if kind == "regression" and section.criterion != "gini":
         raise InputError(
-            f"blend.criterion is {section.criterion}, which is of classes; expected gini, the default, for a "
+            f"blend.criterion is {section.criterion}, a criterion for classes; expected gini, the default, for a "
             "regression, whose trees minimize squared errors"
         )
     if kind == "regression" and section.class_weight != 1:
@@ -41,7 +41,7 @@ def check_forest(section: BlendSection, dataset: Dataset, names: Sequence[str]) 
             "for a multi-class task"
         )
     if section.bits and dataset.fingerprints is None:
-        raise InputError("blend.bits: is about counts; expected morgan or maccs in data.descriptors")
+        raise InputError("blend.bits: applies to counts; expected morgan or maccs in data.descriptors")
     _columns(section, dataset, names)
 
 

@@ -138,7 +138,7 @@ class Loop:
         return self.evaluation.scores(self.outputs, epoch, self.loss)
 
     def _trained(self, epoch: int) -> TrainedModel:
-        """The network as it was evaluated last, calibrated where its loss makes its outputs no probabilities."""
+        """The network as it was evaluated last, calibrated if its loss does not yield probabilities."""
         section, task, valid = self.recipe.loss, self.dataset.task, self.dataset.split["valid"]
         calibration = None
         if task.kind != "regression" and (section.balance or section.name == "auc-margin"):

@@ -27,7 +27,7 @@ class Interrupted(Exception):  # noqa: N818, it is not an error
 
 
 class Signals:
-    """Whether SIGTERM or SIGINT has come: ``received`` is its number, or 0.
+    """Whether SIGTERM or SIGINT was received: ``received`` is its number, or 0.
 
     In the parent of several processes a signal is handed on to them, and they save.
     """

@@ -56,7 +56,7 @@ def prefetched(
 
 
 class Fetched:
-    """Numbers on their way to the host, where ``read`` gives them.
+    """Numbers that are being copied to the host; ``read`` waits for them.
 
     A GPU does its work in the order in which it was queued. The copy is queued here, right behind the work that gives
     the numbers, so that ``read`` waits for these two alone, and not for what has been queued since.

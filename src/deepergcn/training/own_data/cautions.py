@@ -1,4 +1,4 @@
-"""What in a user's file may not be meant, though it can be read: said before training, one line each."""
+"""Cautions: what in a user's file can be read but may be a mistake, printed before training, one line each."""
 
 import re
 from collections import Counter
@@ -83,7 +83,7 @@ def _cells(table: Columns, name: str, rows: npt.NDArray[np.int64]) -> "Counter[s
 
 
 def _limits(table: Columns, name: str, rows: npt.NDArray[np.int64]) -> str | None:
-    """Censored values whose sign stands in a column of its own, as in exports of ChEMBL."""
+    """Censored values whose sign is in a separate column, as in exports of ChEMBL."""
     if not table.is_text_type(name):
         return None
     cells = _cells(table, name, rows)
@@ -124,7 +124,7 @@ def _minus_one(schema: LabelSchema, number: int, values: Values) -> str | None:
 
 
 def _ranges(column: str, names: Sequence[str]) -> str | None:
-    """Classes some of which are ranges, such as 1-3, beside which 0 or >10 may stand."""
+    """Classes some of which are ranges, such as 1-3, possibly next to classes such as 0 or >10."""
     ranges = [name for name in names if _RANGE.fullmatch(name)]
     if len(ranges) < 2:
         return None

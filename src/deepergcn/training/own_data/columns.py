@@ -153,7 +153,7 @@ def _check_codes(table: Columns, name: str) -> None:
 
 
 def _no_target(table: Columns, name: str) -> str | None:
-    """Why a column cannot be learned, if that is plain."""
+    """Why a column cannot be learned, if that is clear."""
     if is_id(table, name):
         return _IDS
     cells = table.labels(name).drop_null().unique().to_pylist()

@@ -1,4 +1,4 @@
-"""Where the split of a user's table comes from: what was said, its own columns, or chance."""
+"""Where the split of a user's table comes from: an option, its own columns, or a random draw."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

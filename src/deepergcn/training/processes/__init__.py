@@ -1,1 +1,1 @@
-"""Training in several processes: their start, and what they tell one another."""
+"""Training in several processes: their start, and the exchange between them."""

@@ -1,4 +1,4 @@
-"""What the processes of training tell one another in every step: statistics, gradients and losses.
+"""The exchange between the processes of training in every step: statistics, gradients and losses.
 
 On CPUs of one machine it goes through memory that they share, elsewhere through ``torch.distributed``. As with its
 process group there is one in a process, open while a run trains. What is gathered is added by every process in the same

@@ -1,4 +1,4 @@
-"""Memory that the processes of one machine share, through which each shows its bytes to all.
+"""Shared memory of the processes of one machine, in which each sees the bytes of all.
 
 The sums of a training step are small and many. Sockets pass them through a thread of every process, which waits for
 milliseconds where each core is busy with the computation of another; here nobody but the computing threads takes part.
@@ -34,7 +34,7 @@ Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 
 class SharedMemory:
-    """Rounds in which every process shows bytes to all.
+    """All-gather of bytes through shared memory.
 
     A process writes its bytes to its place, then the number of the round to its flag, and reads the places of the
     others when their flags have that number. Even and odd rounds have places of their own: who writes in round r + 2

@@ -1,4 +1,4 @@
-r"""Calibrate a network after a loss whose weights, or whose form, make its outputs no probabilities.
+r"""Calibrate a network whose loss, by its weights or its form, does not yield probabilities.
 
 With weights :math:`w` the outputs are those of a world in which rare classes are as frequent as others. A scale
 :math:`a > 0` and a shift :math:`b` (Platt, 1999) are fitted to the validation part by

@@ -1,4 +1,4 @@
-"""Losses that pass over missing labels."""
+"""Losses that ignore missing labels."""
 
 from typing import Protocol
 
@@ -19,7 +19,7 @@ class LossFunction(Protocol):
 def make_loss(
     task: Task, weight: Tensor | None = None, *, label_smoothing: float = 0.0, margin: float | None = None
 ) -> LossFunction:
-    r"""The loss of the task: the mean over the labels that are there,
+    r"""The loss of the task: the mean over the labels that are present,
 
     .. math:: \frac{1}{|\{(i, t): y_{it} \text{ known}\}|} \sum_{y_{it} \text{ known}} w_{it}\, \ell(o_{it}, y_{it})
 
@@ -105,7 +105,7 @@ def auc_margin(outputs: Tensor, targets: Tensor, margin: float) -> Tensor:
 
 
 def balanced_weight(task: Task, targets: Tensor) -> Tensor:
-    r"""The weight for :func:`make_loss` by which what is rare in these targets counts as much as what is frequent.
+    r"""The weight for :func:`make_loss` that lets rare and frequent targets contribute equally.
 
     With n labels, a class of :math:`n_c` of them, out of C classes, has :math:`n / (C n_c)`; a positive class of
     :math:`n_+` has :math:`n_- / n_+`; a number of a regression has the inverse of its variance. Where that is not

@@ -101,7 +101,7 @@ class Ranking(Gathered):
 
 
 class RocAuc(Ranking):
-    """The area under the ROC curve: the share of pairs of a positive and a negative item that are ordered rightly.
+    """The area under the ROC curve: the share of pairs of a positive and a negative item that are ordered correctly.
 
     A tie counts half; the share is computed from ranks, in float64.
     """
@@ -149,7 +149,7 @@ class ReciprocalRank(Ranking):
 
 
 class Decisions(Gathered):
-    """A score of the classes that are decided for: those of the highest output, or of an output above 0."""
+    """A score of the predicted classes: those with the highest output, or with an output above 0."""
 
     def _defined(self, outputs: Tensor, targets: Tensor) -> float | None:
         classes = max(self.task.outputs, 2) if self.task.kind == "multi-class" else 2
@@ -158,12 +158,12 @@ class Decisions(Gathered):
         return self._counted(pairs.view(classes, classes).double())
 
     def _counted(self, counts: Tensor) -> float | None:
-        """The score of the counts [true class, decided class]."""
+        """The score of the counts [true class, predicted class]."""
         raise NotImplementedError
 
 
 class BalancedAccuracy(Decisions):
-    """The mean over the classes that are there of the share of their items that are decided rightly."""
+    """The mean over the classes that are there of the share of their items that are classified correctly."""
 
     def _counted(self, counts: Tensor) -> float | None:
         items = counts.sum(1)
@@ -171,7 +171,7 @@ class BalancedAccuracy(Decisions):
 
 
 class MatthewsCorrelation(Decisions):
-    """The correlation of true and decided classes; 0 where one of the two is the same for all items."""
+    """The correlation of true and predicted classes; 0 where one of the two is the same for all items."""
 
     def _counted(self, counts: Tensor) -> float | None:
         true, decided, items = counts.sum(1), counts.sum(0), counts.sum()
