@@ -1,9 +1,12 @@
 """What the CPU operators share: tensors as arrays, chunks, and the one backward of all of them."""
 
 import functools
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
+import numba
 import numpy as np
 import torch
 from torch import Tensor
@@ -18,6 +21,17 @@ _WORK_A_CHUNK = 1 << 18  # edges and vertices times channels; less is not worth 
 _TABLE_BYTES = 1 << 26  # what the chunks' own gradients of a table may take together
 
 Array = np.ndarray[Any, Any]
+
+
+def _compute_on_one_thread() -> None:
+    """Set one thread in a forked process if kernels ran on several: these are not forked, and Numba would exit."""
+    with suppress(ValueError):  # no kernel has run on several threads
+        if numba.threading_layer() == "omp":
+            torch.set_num_threads(1)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_compute_on_one_thread)
 
 
 def array(tensor: Tensor) -> Array:
