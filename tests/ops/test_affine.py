@@ -81,3 +81,17 @@ def test_what_is_not_finite_is_not_hidden(function: str, bad: float, where: str)
     found, expected = (getattr(m, function)(leaf(x), case.adjacency, edge).detach() for m in (ops, reference))
     assert torch.equal(found.isnan(), expected.isnan())
     assert not found.isfinite().all() or expected.isfinite().all()
+
+
+@pytest.mark.parametrize("p", [2.0, -1.0])
+@pytest.mark.parametrize("zeros", [100, 150])
+def test_a_power_mean_whose_first_segment_is_all_zeros(p: float, zeros: int) -> None:
+    """A segment without a dominant message to divide by must not spoil those that follow."""
+    edge_index = torch.stack((torch.arange(1, 151), torch.zeros(150, dtype=torch.long)))
+    x = torch.ones(151, LANES)
+    x[: zeros + 1] = 0
+    edge = ops.Affine(torch.zeros(150, 2), torch.zeros(LANES, 2))
+    case = Case(x, edge_index, 151, edge)
+    found, expected = (m.power_mean(x, case.adjacency, edge, p=p, eps=None) for m in (ops, reference))
+    assert expected.isnan().any() == (p < 0 or zeros == 150)
+    torch.testing.assert_close(found, expected, equal_nan=True)

@@ -47,7 +47,7 @@ def power_mean_step(
         def between(away):
             """(M_a - M)^2 psi(p (M_a - M))."""
             t = p * away
-            return c.excess(away, t, c.exp_pair(t)[0], inverse)
+            return c.excess(away, t, c.exp2_pair(t * (1 / LN2))[0], inverse)
 
         for i, message in c.messages():
             top.set(c.larger(message * sign, top.get()))
@@ -75,8 +75,9 @@ def power_mean_step(
                 K.set(K.get() + c.excess(away, p * away, c.load(kept, place(i, 1)) * ratio, inverse))
             K.set(K.get() / number)
         with builder.if_then(builder.not_(first)):
-            shift = c.log((before * sign) / dominant.where(usual, 1.0))
-            share, less_one = c.exp_pair(p * shift)
+            earlier, below = c.log2_parts(before * sign)
+            shift = (earlier - whole) + (below - rest)
+            share, less_one = c.exp2_pair(p * shift)
             before_these = c.spread_count(done)
             own, own_mean, part = S.get(), M.get(), s * share
             S.set(own + part)
@@ -84,7 +85,7 @@ def power_mean_step(
             M.set(log_of_mean(S.get(), Q.get(), number + before_these))
             with builder.if_then(learned):
                 within = (own * K.get() + part * k) / S.get()
-                apart = number * between(own_mean - M.get()) + before_these * between(m + shift - M.get())
+                apart = number * between(own_mean - M.get()) + before_these * between((m + shift * LN2) - M.get())
                 K.set(within + apart / (number + before_these))
         M.set(M.get().where(usual, float("nan")))
         for variable, row in zip((top, S, Q, M, K), rows, strict=True):

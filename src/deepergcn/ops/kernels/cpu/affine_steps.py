@@ -15,7 +15,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from deepergcn.ops.kernels.cpu.machine.intrinsics import AT_ONCE
-from deepergcn.ops.kernels.cpu.machine.lanes import LANES, Code
+from deepergcn.ops.kernels.cpu.machine.lanes import LANES, LN2, VANISHED_ROOT, Code, block_row
 
 BIAS, SIGN, BETA, SLOPE = range(AT_ONCE, AT_ONCE + 4)
 INVERSE = SLOPE  # 1 / p in the forward of power mean
@@ -23,12 +23,6 @@ CONSTANTS = SLOPE + 1
 STATE = 5  # rows of the sums of a target, at most
 DBETA = AT_ONCE + 1
 SUMS = DBETA + 1  # rows of the sums over all edges: the gradients of the weights, of the bias and of beta
-
-
-def block_row(c, block, rows, row):
-    """Where a row of a block begins in an array [blocks, rows, LANES]."""
-    b = c.builder
-    return b.mul(b.add(b.mul(block, c.long(rows)), c.long(row)), c.long(LANES))
 
 
 class Edges(Code):
@@ -183,7 +177,7 @@ def _softmax_results(c, sign, top, S, A, D):
 
 
 def _power_mean_results(c, sign, top, S, Q, M, K):
-    root, dominant = c.root_of_exp(M), top * sign
+    root, dominant = c.root_of_exp2(M * (0.5 / LN2), -63.0), top * sign  # the square of 2^-63 is a normal number
     out = dominant * root * root
     return (out, 0.0), (root * root, 1.0), (dominant, 1.0), (S, 1.0), (out * K, 0.0)
 
@@ -267,7 +261,7 @@ def _power_mean(c, h, rows, dbeta):
     """The derivative of a message of power mean; ``rows`` are dominant and g relative / S of its target."""
     dominant, share = rows
     whole, rest = c.log2_parts(c.message(h) / dominant)
-    root = c.root_of_exp2(c.constants[SLOPE] * (whole + rest))
+    root = c.root_of_exp2(c.constants[SLOPE] * (whole + rest), VANISHED_ROOT)
     return share * root * root
 
 

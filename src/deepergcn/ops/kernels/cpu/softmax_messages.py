@@ -10,12 +10,13 @@ edges of a vertex in segments, and over each segment block by block of channels,
 sums are sums of those of its segments, which rounds far less than one sum.
 """
 
+import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
 from deepergcn.ops.kernels.cpu.machine.intrinsics import bare, block_rows
 from deepergcn.ops.kernels.cpu.machine.jit import body, kernel
-from deepergcn.ops.kernels.cpu.machine.lanes import LANES, Code, first_channel
+from deepergcn.ops.kernels.cpu.machine.lanes import LANES, Code, block_row, first_channel
 from deepergcn.ops.kernels.cpu.machine.record import write_call
 from deepergcn.ops.kernels.cpu.rows import chunk_begin
 
@@ -42,11 +43,8 @@ def _add(typing_context, x, constants, block, channel, floor, eps, source, start
         features, given, neighbour, sums = (c.pointer(place) for place in (0, 1, 6, 10))
         width = c.width(0)
 
-        def row(rows, number):
-            return builder.mul(builder.add(builder.mul(block, c.long(rows)), c.long(number)), c.long(LANES))
-
-        beta, shift, origin = (c.load(given, row(CONSTANTS, number)) for number in range(CONSTANTS))
-        places = [row(_STATE, number) for number in range(_STATE)]
+        beta, shift, origin = (c.load(given, block_row(c, block, CONSTANTS, row)) for row in range(CONSTANTS))
+        places = [block_row(c, block, _STATE, row) for row in range(_STATE)]
         S, A = (c.variable(c.all(0.0)) for _ in places)
         with c.loop(count) as i:
             later, u = (c.number(neighbour, builder.add(first, i)) for first in (ahead, start))
@@ -64,6 +62,28 @@ def _add(typing_context, x, constants, block, channel, floor, eps, source, start
     return types.void(*given), generate
 
 
+@intrinsic
+def _finish(typing_context, constants, state, block, alone, v, channel, out, offset, total):
+    """Write a block of the outputs of target ``v``; ``alone`` without in-neighbours.
+
+    Numba would look at every index for one below 0, which makes LLVM write lane by lane.
+    """
+
+    def generate(context, builder, signature, arguments):
+        c = Code(context, builder, signature, arguments)
+        block, alone, v, channel = arguments[2:6]
+        origin = c.load(c.pointer(0), block_row(c, block, CONSTANTS, ORIGIN))
+        S, A = (c.load(c.pointer(1), block_row(c, block, _STATE, row)) for row in range(_STATE))
+        S = c.all(1.0).where(alone, S)
+        away = A / S
+        place = builder.add(builder.mul(v, c.width(6)), channel)
+        for output, value in zip((6, 7, 8), (c.all(0.0).where(alone, origin + away), away, S), strict=True):
+            c.store(value, c.pointer(output), place)
+        return context.get_dummy_value()
+
+    return types.void(constants, state, block, alone, v, channel, out, offset, total), generate
+
+
 @body
 def _forward(chunk, chunks, rowptr, source, x, constants, floor, eps, out, offset, total):
     """out, offset and total = S for every target, [targets, channels] each; x has at least ``LANES`` channels."""
@@ -73,7 +93,6 @@ def _forward(chunk, chunks, rowptr, source, x, constants, floor, eps, out, offse
     x, source, constants = bare(x), bare(source), bare(constants)
     out, offset, total = bare(out), bare(offset), bare(total)
     channels, edges, blocks = x.shape[1], source.shape[0], constants.shape[0]
-    zero, one = x.dtype.type(0), x.dtype.type(1)
     state = block_rows(x, blocks * _STATE, LANES)
     for v in range(chunk_begin(rowptr, chunk, chunks), chunk_begin(rowptr, chunk + 1, chunks)):
         begin, end = rowptr[v], rowptr[v + 1]
@@ -84,13 +103,7 @@ def _forward(chunk, chunks, rowptr, source, x, constants, floor, eps, out, offse
             for b in range(blocks):
                 _add(x, constants, b, first_channel(b, channels), floor, eps, source, start, ahead, count, state)
         for b in range(blocks):
-            j = first_channel(b, channels)
-            for lane in range(LANES):
-                S = one if begin == end else state[b * _STATE, lane]
-                away = state[b * _STATE + 1, lane] / S
-                out[v, j + lane] = zero if begin == end else constants[b, ORIGIN, lane] + away
-                offset[v, j + lane] = away
-                total[v, j + lane] = S
+            _finish(constants, state, b, begin == end, np.intp(v), first_channel(b, channels), out, offset, total)
 
 
 forward = kernel(_forward)

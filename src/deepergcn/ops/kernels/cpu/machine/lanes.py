@@ -24,20 +24,10 @@ _FLOATS, _INTS = ir.VectorType(_FLOAT, LANES), ir.VectorType(_INT, LANES)
 _LOG2E, _LN2_HIGH, _LN2_LOW = 1.44269504088896341, 0.693359375, -2.12194440e-4  # as in maths
 LN2 = 0.693147180559945309
 _ROUND = 1.5 * 2**23
-_VANISHED, _LOWEST, _HIGHEST = -70.0, -87.3, 88.0
+_VANISHED = -70.0
+VANISHED_ROOT = _VANISHED * _LOG2E / 2  # the power of two that is the root of exp of it
 _SMALLEST = 2.0**-126
 _EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
-_LOG = (
-    7.0376836292e-2,
-    -1.1514610310e-1,
-    1.1676998740e-1,
-    -1.2420140846e-1,
-    1.4249322787e-1,
-    -1.6668057665e-1,
-    2.0000714765e-1,
-    -2.4999993993e-1,
-    3.3333331174e-1,
-)
 _LOG2 = (  # of log2(1 + r) / r, for 1 + r from sqrt(1/2) to sqrt(2), within half a unit in the last place
     0.125837042927742,
     -0.20726974308490753,
@@ -174,17 +164,6 @@ class Code:
         scale, q = self._exp_parts(t)
         return scale * q + scale
 
-    def exp_pair(self, t: Lanes) -> tuple[Lanes, Lanes]:
-        """``maths.exp_pair``: exp(t) and exp(t) - 1 for t <= 88."""
-        scale, q = self._exp_parts(self.all(_LOWEST).where(t.compare("<", _LOWEST), t))
-        return scale * q + scale, scale * q + (scale - 1.0)
-
-    def root_of_exp(self, t: Lanes) -> Lanes:
-        """``maths.root_of_exp``: exp(t / 2), and 0 where its square would vanish."""
-        half = t * 0.5
-        root = self.exp(self.all(_HIGHEST).where(half.compare(">", _HIGHEST), half))
-        return self.all(0.0).where(t.compare("<", _LOWEST), root)
-
     def _exp_parts(self, t: Lanes) -> tuple[Lanes, Lanes]:
         """``maths._exp_parts``: (2^k, q) with exp(t) = 2^k (1 + q)."""
         rounded = t * _LOG2E + _ROUND
@@ -194,26 +173,8 @@ class Code:
         bits = self.builder.add(self.builder.shl(self._bits(rounded), _whole(23)), _whole(127 << 23))
         return self._from_bits(bits), q
 
-    def log(self, v: Lanes) -> Lanes:
-        """``maths.log``: -inf at 0, NaN below it."""
-        b = self.builder
-        tiny = v.compare("<", _SMALLEST)
-        bits = self._bits((v * 2.0**24).where(tiny, v))
-        k = Lanes(b, b.sitofp(b.sub(b.ashr(bits, _whole(23)), _whole(126)), _FLOATS))
-        k = (k - 24.0).where(tiny, k)
-        r = self._from_bits(b.or_(b.and_(bits, _whole(0x007FFFFF)), _whole(0x3F000000)))  # in [1/2, 1)
-        small = r.compare("<", 0.707106781186547524)
-        k = (k - 1.0).where(small, k)
-        r = (r + r).where(small, r) - 1.0
-        z = r * r
-        q = self._polynomial(_LOG, r) * r * z - z * 0.5
-        result = (r + (q + k * _LN2_LOW)) + k * _LN2_HIGH
-        inside = b.and_(v.compare(">", 0.0), v.compare("<", math.inf))
-        at_the_ends = v.where(v.compare("==", math.inf), self.all(-math.inf).where(v.compare("==", 0.0), math.nan))
-        return result.where(inside, at_the_ends)
-
     def log2_parts(self, v: Lanes) -> tuple[Lanes, Lanes]:
-        """(k, y) with log2(v) = k + y, k a whole number and |y| <= 1/2; the ends of ``log`` are in k."""
+        """(k, y) with log2(v) = k + y, k a whole number and |y| <= 1/2; k is -inf for 0, inf for inf, else NaN."""
         b = self.builder
         k, y = (self.variable(part) for part in self._log2_parts(v))
         normal = b.icmp_unsigned("<", b.sub(self._bits(v), _whole(1 << 23)), _whole(254 << 23))
@@ -240,10 +201,10 @@ class Code:
         scale, q = self._exp2_parts(self.all(-126.0).where(t.compare("<", -126.0), t))
         return scale * q + scale, scale * q + (scale - 1.0)
 
-    def root_of_exp2(self, half: Lanes) -> Lanes:
-        """2^half, and 0 where its square would vanish beside 1."""
+    def root_of_exp2(self, half: Lanes, lowest: float) -> Lanes:
+        """2^half, whose square times a number is in range wherever the product is; 0 below ``lowest`` >= -126."""
         scale, q = self._exp2_parts(self.all(126.0).where(half.compare(">", 126.0), half))
-        return self.all(0.0).where(half.compare("<", _VANISHED * _LOG2E / 2), scale * q + scale)
+        return self.all(0.0).where(half.compare("<", lowest), scale * q + scale)
 
     def _exp2_parts(self, t: Lanes) -> tuple[Lanes, Lanes]:
         """(2^k, q) with 2^t = 2^k (1 + q), for t from -126 to 127."""
@@ -301,6 +262,12 @@ class Code:
         """What is generated within runs for 0, ..., count - 1."""
         with cgutils.for_range(self.builder, count, intp=LONG) as loop:
             yield loop.index
+
+
+def block_row(c: Code, block: ir.Value, rows: int, row: int) -> ir.Value:
+    """Where a row of a block begins in an array [blocks, rows, LANES]."""
+    b = c.builder
+    return b.mul(b.add(b.mul(block, c.long(rows)), c.long(row)), c.long(LANES))
 
 
 class Variable:
