@@ -113,6 +113,11 @@ def extra_memory(step: Step, warm_up: bool = True, device: torch.device = CPU) -
     return _status("VmHWM") - before
 
 
+def peak_memory() -> int:
+    """The bytes of this process at its peak, since it was started."""
+    return _status("VmHWM")
+
+
 def _status(field: str) -> int:
     line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(field))
     return int(line.split()[1]) * 1024

@@ -1,6 +1,7 @@
 """Reversible layers: equal to the same layers with everything kept, in the memory of one."""
 
 import copy
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from torch_geometric.nn.models.rev_gnn import GroupAddRev
 from deepergcn.errors import InputError
 from deepergcn.nn import DeeperGCN, GENConv, ResPlusBlock, RevBlock, RevGEN, num_parameters, reversible
 from deepergcn.nn.networks.rev_gen import ogbn_proteins_rev
+from deepergcn.nn.reversible import after_each_layer
 
 NODES, EDGES = 40, 200
 GRAPH = torch.randint(NODES, (2, EDGES), generator=torch.Generator().manual_seed(0))
@@ -149,6 +151,72 @@ def test_all_gradients_are_in_one_block() -> None:
     trained(model)
     blocks = {p.grad.untyped_storage().data_ptr() for p in model.layers.parameters() if p.grad is not None}
     assert len(blocks) == 1
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_weights_are_handed_over_layer_by_layer(name: str) -> None:
+    """What takes them has the gradients of one layer at a time, all of them in the end, with the same bits."""
+    model = network(dropout=0.3, **OPTIONS[name])
+    expected = trained(copy.deepcopy(model))["grads"]
+    names = {p: name for name, p in model.named_parameters()}
+    taken: list[dict[str, Tensor | None]] = []
+
+    def take(weights: Sequence[nn.Parameter]) -> None:
+        at_once = sum(p.grad is not None for p in model.layers.parameters())
+        assert at_once == sum(p.grad is not None for p in weights if names[p].startswith("layers."))
+        taken.append({names[p]: p.grad for p in weights})
+        for p in weights:
+            p.grad = None
+            p.data.zero_()  # what follows does not need it
+
+    with after_each_layer(take):
+        left = trained(model)["grads"]
+    found = {name: grad for layer in taken for name, grad in layer.items()}
+    assert set(found) >= {name for name in expected if name.startswith("layers.")}
+    assert sum(map(len, taken)) == len(found)
+    for name, gradient in expected.items():
+        got = found[name] if name in found else left[name]
+        assert (got is None) == (gradient is None), name
+        assert got is None or got.equal(gradient), name
+
+
+def test_layers_that_share_some_weights_hand_over_nothing() -> None:
+    model = network(num_layers=3)
+    first, _, last = (layer for layer in model.layers if isinstance(layer, RevBlock))
+    first.branches()[1].norm = last.branches()[0].norm
+    expected = trained(copy.deepcopy(model))["grads"]
+    taken: list[Sequence[nn.Parameter]] = []
+    with after_each_layer(taken.append):
+        found = trained(model)["grads"]
+    assert not taken
+    assert_close(found, expected, rtol=0, atol=0)
+
+
+def test_backward_can_be_repeated_and_be_for_some_weights_only() -> None:
+    model = network()
+    x, edge = inputs()
+    loss = model(x, GRAPH, edge).square().sum()
+    some = [next(model.layers[number].parameters()) for number in (3, 1)]
+    first = torch.autograd.grad(loss, some, retain_graph=True)
+    loss.backward(retain_graph=True)
+    assert_close(first, tuple(p.grad for p in some), rtol=0, atol=0)
+    before = [p.grad.clone() for p in model.parameters() if p.grad is not None]
+    loss.backward()
+    assert_close([p.grad for p in model.parameters()], [2 * g for g in before], rtol=0, atol=0)
+
+
+def test_first_layers_can_be_frozen() -> None:
+    model = network()
+    for module in (model.node_encoder, model.edge_encoder, *list(model.layers)[:2]):
+        module.requires_grad_(False)  # type: ignore[union-attr]
+    kept = copy.deepcopy(model)
+    kept.rebuild = False
+    x, edge = inputs()
+    for net in (model, kept):
+        net(x.detach(), GRAPH, edge).square().sum().backward()
+    ours, theirs = ([p.grad for p in net.parameters() if p.requires_grad] for net in (model, kept))
+    assert_close(ours, theirs, rtol=1e-9, atol=1e-9)
+    assert all(p.grad is None for p in model.parameters() if not p.requires_grad)
 
 
 def test_under_autocast() -> None:

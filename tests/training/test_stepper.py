@@ -1,15 +1,19 @@
-"""Steps that are read after the next one was launched, as a GPU's are, tried on the CPU: nothing of a run changes."""
+"""Steps that are read after the next one was launched, as a GPU's are, and steps layer by layer: no bit changes."""
 
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from safetensors.torch import load_file
+from torch import nn
 
 from deepergcn.errors import InputError
+from deepergcn.nn.rev_pass import Pass
 from deepergcn.runs.callbacks import Callback
 from deepergcn.runs.run import Run
 from deepergcn.training import stepper
+from deepergcn.training.adam import FlatAdam
 from deepergcn.training.signals import Interrupted
 from deepergcn.training.train import train
 from tests.training.small import NOT_REPEATABLE, molecule_settings, molecules
@@ -58,3 +62,44 @@ def test_what_is_not_finite_changes_no_weights_and_is_named_a_step_later(
     with pytest.raises(InputError, match=r"^epoch 1, step 2: the loss is nan; the (first output|parameter) "):
         train("solubility", settings=settings, out=tmp_path / "run", callbacks=[stops])
     assert stops.told == [(1, 1)]
+
+
+def reversible(folder: Path, *settings: str) -> list[str]:
+    """A small reversible network, whose layers are updated while backward runs."""
+    small = ["model.network=RevGEN", "model.norm=layer", "model.num_layers=4", "model.hidden_channels=8"]
+    return molecule_settings(molecules(folder), *small, "training.epochs=2", *settings)
+
+
+def test_layers_that_are_updated_in_backward_change_no_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = reversible(tmp_path)
+    updated: list[int] = []
+    step_on = FlatAdam.step_on
+
+    def note(optimizer: FlatAdam, weights: Sequence[nn.Parameter]) -> None:
+        updated.append(sum(weight.grad is not None for weight in weights))
+        step_on(optimizer, weights)
+
+    monkeypatch.setattr(FlatAdam, "step_on", note)
+    at_once = train("solubility", settings=[*settings, "optimizer.clip=1e30"], out=tmp_path / "at once")
+    together = max(updated)
+    updated.clear()
+    layers = train("solubility", settings=settings, out=tmp_path / "layers")
+    assert max(updated) < together
+    assert rows(layers) == rows(at_once)
+    ours, theirs = load_file(layers.model_file), load_file(at_once.model_file)
+    assert all(ours[name].equal(weight) for name, weight in theirs.items())
+
+
+def test_a_layer_whose_gradient_is_not_finite_is_named_before_it_is_updated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def spoil(run: Pass, number: int) -> list[nn.Parameter]:
+        weights = own_weights(run, number)
+        if number == 2 and weights[0].grad is not None:
+            weights[0].grad.fill_(float("inf"))
+        return weights
+
+    own_weights = Pass.own_weights
+    monkeypatch.setattr(Pass, "own_weights", spoil)
+    with pytest.raises(InputError, match=r"^epoch 1, step 1: the gradient of the parameter .*layers\.2\..* not finite"):
+        train("solubility", settings=reversible(tmp_path), out=tmp_path / "run")

@@ -98,6 +98,22 @@ class Pass:
         """All parameters once, in a fixed order."""
         return list(dict.fromkeys(p for module in self.modules() for p in module.parameters()))
 
+    def own_weights(self, number: int) -> list[nn.Parameter]:
+        """The weights of layer ``number`` and of the virtual nodes' update before it, but for those of tied layers.
+
+        Of tied layers the first, which backward comes to last, has them.
+        """
+        layer = self.layers[number]
+        modules: list[nn.Module] = [layer] if self.layers.index(layer) == number else []
+        if self.virtual is not None and number > 0:
+            modules.append(self.virtual.module.updates[number - 1])
+        return [weight for module in modules for weight in module.parameters()]
+
+    def can_hand_over(self) -> bool:
+        """Whether a weight has its whole gradient when backward has been through the layer whose own it is."""
+        own = [id(weight) for number in range(len(self.layers)) for weight in self.own_weights(number)]
+        return len(own) == len(set(own)) and any(weight.requires_grad for weight in self.weights())
+
     def has_lasting_weights(self) -> bool:
         """Whether backward finds the same weights: ``functional_call`` lends others, spectral norm changes its own."""
         parts = (part for module in self.modules() for part in module.modules())

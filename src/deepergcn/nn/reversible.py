@@ -10,12 +10,12 @@ backward rebuilds the input of each layer from its output while it computes the 
 often as with recomputed activations: once in forward and once in backward.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from deepergcn.errors import InputError
 from deepergcn.nn.encoders.edges import EdgeInput
@@ -57,25 +57,54 @@ def reversible(
         with _own_randomness(x.device):
             return run.forward(x, seed)
     start = None if virtual is None else virtual.start
-    out: Tensor = _Reversible.apply(run, x, start, *run.weights(), *run.edge_tensors())  # type: ignore[no-untyped-call]
+    hand_over = _hand_over if run.can_hand_over() else None
+    weights: list[Tensor] = [*run.weights()] if hand_over is None else [x.new_zeros((), requires_grad=True)]
+    out: Tensor = _Reversible.apply(run, hand_over, x, start, len(weights), *weights, *run.edge_tensors())  # type: ignore[no-untyped-call]
     return out
 
 
+HandOver = Callable[[Sequence[nn.Parameter]], None]
+"""Takes the weights of a layer that have their gradients."""
+
+_hand_over: HandOver | None = None
+
+
+@contextmanager
+def after_each_layer(hand_over: HandOver) -> Iterator[None]:
+    """Hand over the weights of each layer in backward, as soon as they have their gradients.
+
+    What takes them may change the weights and delete the gradients, so that those of all layers are never there at
+    once. It is for networks that run forward in this context, are followed by one ``backward``, and use the weights of
+    a layer nowhere else; layers that share some of their weights hand over nothing.
+    """
+    global _hand_over
+    before, _hand_over = _hand_over, hand_over
+    try:
+        yield
+    finally:
+        _hand_over = before
+
+
 class _Reversible(torch.autograd.Function):
-    """All layers as one function, so that nothing between them is kept."""
+    """All layers as one function, so that nothing between them is kept.
+
+    Its last inputs are the weights, or one that stands for them where they are handed over, and the tensors of the edge
+    term. What autograd has for each of 20,000 weights takes 12 MB.
+    """
 
     @staticmethod
-    def forward(ctx: Any, run: Pass, x: Tensor, start: Tensor | None, *tensors: Tensor) -> Tensor:
-        ctx.run, ctx.seed, ctx.has_virtual = run, run.draw_seed(), start is not None
+    def forward(
+        ctx: Any, run: Pass, hand_over: HandOver | None, x: Tensor, start: Tensor | None, weights: int, *tensors: Tensor
+    ) -> Tensor:
+        ctx.run, ctx.hand_over, ctx.seed, ctx.has_virtual = run, hand_over, run.draw_seed(), start is not None
         ctx.autocast = _autocast_state(x.device.type)
         kept: list[Tensor] = []
         ctx.conditions = Conditions(run.modules())
         with _own_randomness(x.device):
             out = run.forward(x, ctx.seed, kept)
         ctx.dtype = x.dtype
-        weights = run.weights()
         ctx.used = versions(run.given())
-        ctx.save_for_backward(out, *kept, *tensors[len(weights) :])
+        ctx.save_for_backward(out, *kept, *tensors[weights:])
         return out
 
     @staticmethod
@@ -93,7 +122,6 @@ class _Reversible(torch.autograd.Function):
         run: Pass = ctx.run
         out, *rest = ctx.saved_tensors
         states, edges = (rest[: len(run.layers)], rest[len(run.layers) :]) if ctx.has_virtual else ([], rest)
-        weights = run.weights()
         used = versions(run.given())
         if used[::2] != ctx.used[::2]:
             raise InputError("the weights of a reversible network were replaced between forward and backward")
@@ -102,10 +130,10 @@ class _Reversible(torch.autograd.Function):
                 "a weight, the edges or the edge features of a reversible network have been modified by an inplace "
                 "operation between forward and backward"
             )
-        step = Backward(run, weights, [t.detach().requires_grad_() for t in edges], states)
+        step = Backward(run, [t.detach().requires_grad_() for t in edges], states, ctx.hand_over)
         with ctx.conditions.restored(), _own_randomness(out.device), torch.autocast(**ctx.autocast):
             dx, dstart = step.all(out, grads[0], ctx.seed)
-        return None, dx.to(ctx.dtype), dstart, *step.gradients
+        return None, None, dx.to(ctx.dtype), dstart, None, *step.found()
 
 
 @contextmanager

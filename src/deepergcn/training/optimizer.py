@@ -2,21 +2,21 @@
 
 import math
 
-import torch
 from torch import nn
 
 from deepergcn.recipes.schema import OptimizerSection
+from deepergcn.training.adam import FlatAdam
 
-_CLASSES = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
 
-
-def make_optimizer(model: nn.Module, section: OptimizerSection) -> torch.optim.Optimizer:
-    """The optimizer of a recipe, in one fused pass over the weights."""
-    cls = _CLASSES[section.name]
-    optimizer: torch.optim.Optimizer = cls(
-        model.parameters(), lr=section.lr, eps=section.eps, weight_decay=section.weight_decay, fused=True
+def make_optimizer(model: nn.Module, section: OptimizerSection) -> FlatAdam:
+    """The optimizer of a recipe."""
+    return FlatAdam(
+        model.parameters(),
+        lr=section.lr,
+        eps=section.eps,
+        weight_decay=section.weight_decay,
+        decoupled_weight_decay=section.name == "adamw",
     )
-    return optimizer
 
 
 def learning_rate(section: OptimizerSection, epoch: float, epochs: int) -> float:

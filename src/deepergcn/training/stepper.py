@@ -5,12 +5,13 @@ the host right behind the step, and read there after the next step has been laun
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 import torch
 from lightning_fabric import Fabric
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from deepergcn.data.batching.batch import GraphBatch
@@ -19,6 +20,7 @@ from deepergcn.data.batching.known_labels import hide_labels
 from deepergcn.data.batching.source import BatchSource
 from deepergcn.data.seeds import generator
 from deepergcn.errors import InputError
+from deepergcn.nn.reversible import after_each_layer
 from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.model.network import AnyNetwork
 from deepergcn.training.average import WeightAverage
@@ -104,7 +106,8 @@ class Stepper:
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate(epoch, step)
         _, labels = self._add_up(0.0, sum(count for _, count in batches))
-        launched = self._gradient(epoch, step, max(int(labels), 1), batches)
+        with self._layer_by_layer(f"epoch {epoch}, step {step + 1}", len(batches)):
+            launched = self._gradient(epoch, step, max(int(labels), 1), batches)
         if self.lag:
             failed = ~(launched.norm + launched.loss_sum).isfinite()
             self._failed = failed if self._failed is None else self._failed | failed
@@ -117,6 +120,25 @@ class Stepper:
         if self.average is not None:
             self.average.update_parameters(self.model)
         return launched
+
+    def _layer_by_layer(self, place: str, batches: int) -> AbstractContextManager[None]:
+        """Update the weights of a reversible layer as soon as backward has their gradients, and delete these.
+
+        The gradients of all layers are then never there at once. The bits are the same, since Adam takes every weight
+        for itself. It needs gradients that one backward of one process completes, and nothing that depends on all of
+        them: no clipping, no adversarial steps, no batches to add up.
+        """
+        alone = self.fabric.world_size == 1 and batches == 1 and not self.lag
+        if not alone or self.recipe.optimizer.clip is not None or self.recipe.training.flag_ascents:
+            return nullcontext()
+
+        def update(weights: Sequence[nn.Parameter]) -> None:
+            check_gradient(self.model, get_total_norm([w.grad for w in weights if w.grad is not None]), place)
+            self.optimizer.step_on(weights)
+            for weight in weights:
+                weight.grad = None
+
+        return after_each_layer(update)
 
     def read(self, launched: Launched) -> float:
         """The loss of a step over the batches of all processes; a loss or gradient that is not finite is an error."""

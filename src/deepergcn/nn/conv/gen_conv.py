@@ -1,6 +1,6 @@
 """GENConv: the graph convolution of DeeperGCN."""
 
-from typing import TypedDict
+from typing import Any, ClassVar, TypedDict
 
 from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
@@ -90,6 +90,8 @@ class GENConv(MessagePassing):
         output: [targets, out_channels].
     """
 
+    _inspector: ClassVar[Any]
+
     @pyg_names(GEN_CONV, NO_EQUAL)
     def __init__(
         self,
@@ -114,6 +116,7 @@ class GENConv(MessagePassing):
         root_weight: bool = False,
     ) -> None:
         super().__init__(aggr=None)
+        self._share_signatures()
         sources, targets = in_channels if isinstance(in_channels, tuple | list) else (in_channels, in_channels)
         check_counts(out_channels=out_channels, mlp_layers=mlp_layers, expansion=expansion)
         for width in (sources, targets):
@@ -147,6 +150,13 @@ class GENConv(MessagePassing):
 
     def _set_jittable_templates(self, raise_on_error: bool = False) -> None:
         """Keep PyG's general ``propagate``: PyG would write code for this class to a temporary file and run it."""
+
+    def _share_signatures(self) -> None:
+        """Take what PyG found out about the methods of this class from the first layer of the class."""
+        cls, found = type(self), self.__dict__
+        if "_inspector" not in cls.__dict__:
+            cls._inspector = found["inspector"]
+        found["inspector"] = cls._inspector
 
     def reset_parameters(self) -> None:
         """Reinitialize all parameters, from the same distributions as at construction."""

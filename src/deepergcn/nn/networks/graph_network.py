@@ -24,6 +24,7 @@ from deepergcn.nn.pooling import Pooling, check_pooling, pool
 from deepergcn.nn.reset import reset_children
 from deepergcn.nn.rev_pass import RevBlock, VirtualNodes
 from deepergcn.nn.reversible import reversible
+from deepergcn.nn.slim import slim
 from deepergcn.nn.virtual_node import VirtualNode
 from deepergcn.ops import Adjacency
 from deepergcn.ops.operators.aggregation import is_eager
@@ -158,9 +159,11 @@ class GraphNetwork(nn.Module):
         width = self.hidden_channels
         if wiring.block == "rev":
             part = width // self.groups
-            return RevBlock(
+            reversible_layer = RevBlock(
                 [ResPlusBlock(make_conv(part, part), build_norm(norm, part), self.dropout) for _ in range(self.groups)]
             )
+            slim(reversible_layer)
+            return reversible_layer
         conv = make_conv(width * (i + 1) if wiring.block == "dense" else width, width)
         recomputed = self.checkpoint and not self.SEGMENTS
         if not wiring.norm:
