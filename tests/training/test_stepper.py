@@ -9,7 +9,8 @@ from safetensors.torch import load_file
 from torch import nn
 
 from deepergcn.errors import InputError
-from deepergcn.nn.rev_pass import Pass
+from deepergcn.nn.rev_backward import Backward
+from deepergcn.nn.reversible import HandOver
 from deepergcn.runs.callbacks import Callback
 from deepergcn.runs.run import Run
 from deepergcn.training import stepper
@@ -93,13 +94,15 @@ def test_layers_that_are_updated_in_backward_change_no_bits(tmp_path: Path, monk
 def test_a_layer_whose_gradient_is_not_finite_is_named_before_it_is_updated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def spoil(run: Pass, number: int) -> list[nn.Parameter]:
-        weights = own_weights(run, number)
-        if number == 2 and weights[0].grad is not None:
-            weights[0].grad.fill_(float("inf"))
-        return weights
+    through: list[Sequence[nn.Parameter]] = []
+    deliver = Backward._deliver
 
-    own_weights = Pass.own_weights
-    monkeypatch.setattr(Pass, "own_weights", spoil)
+    def spoil(backward: Backward, weights: Sequence[nn.Parameter], hand_over: HandOver) -> None:
+        through.append(weights)
+        if len(through) == 2:  # the layers 3, 2, 1 and 0
+            backward._gradients[weights[0]].fill_(float("inf"))
+        deliver(backward, weights, hand_over)
+
+    monkeypatch.setattr(Backward, "_deliver", spoil)
     with pytest.raises(InputError, match=r"^epoch 1, step 1: the gradient of the parameter .*layers\.2\..* not finite"):
         train("solubility", settings=reversible(tmp_path), out=tmp_path / "run")
