@@ -93,6 +93,7 @@ bench: $(READY) ## install, then measure speed and memory beside PyTorch Geometr
 	$(BIN)/python -m benchmarks.whole_steps proteins
 	$(BIN)/python -m benchmarks.whole_steps arxiv
 	$(BIN)/python -m benchmarks.reversible
+	$(BIN)/python -m benchmarks.reversible --memory
 	$(BIN)/python -m benchmarks.processes
 	$(BIN)/python -m benchmarks.plan
 

@@ -26,7 +26,7 @@ from results.dynamics_curves import dynamics_curves, dynamics_pictures
 from results.molecules import molecule_rows
 from results.recipes import recipe_rows
 from results.scores import depth_chart, score_rows
-from results.speed import all_tables, front_table, growth_table, plan_table, prediction_table, tables_table
+from results.speed import all_tables, depth_table, front_table, growth_table, plan_table, prediction_table, tables_table
 from results.state import state_table
 from results.thousand_layers import curves, thousand_layers
 
@@ -44,6 +44,7 @@ _FIGURES: dict[str, Callable[[], str]] = {
     "own molecules": molecule_rows,
     "speed": front_table,
     "every speed": all_tables,
+    "depth": depth_table,
     "growth": growth_table,
     "baselines": baseline_table,
     "claims": claims,

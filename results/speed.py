@@ -76,6 +76,19 @@ def all_tables() -> str:
     return "\n".join([*lines, "", machine(machines)]) + "\n"
 
 
+def depth_table() -> str:
+    """The peak memory of reversible networks of growing depth."""
+    lines = ["| measurement | network | peak beyond weights and moments | above the smallest |", "|---|---|---|---|"]
+    machines = []
+    for name, rows in read("reversible_memory").items():
+        machines.append(rows[0])
+        for number, row in enumerate(rows):
+            cells = (f"{int(row['peak_bytes']) / 1e6:,.0f} MB", f"{float(row['above_smallest']):.1%}")
+            shown = f"{name}, {row['steps']} step{'s' * (row['steps'] != '1')}" if number == 0 else ""
+            lines.append(f"| {shown} | {row['contestant']} | {' | '.join(cells)} |")
+    return "\n".join([*lines, "", machine(machines)]) + "\n"
+
+
 def growth_table() -> str:
     """How seconds and memory grow with edges, channels and layers."""
     lines = ["| grows | value | time | extra memory |", "|---|---|---|---|"]
