@@ -2,11 +2,14 @@
 
 import copy
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 from torch.nn.utils.parametrizations import spectral_norm
 from torch.testing import assert_close
 from torch_geometric.nn.models.rev_gnn import GroupAddRev
@@ -227,6 +230,24 @@ def test_under_autocast() -> None:
         ours, theirs = trained(model, torch.float32), trained(kept, torch.float32)
     assert_close(ours["out"], theirs["out"])
     assert_close(ours["x"], theirs["x"], rtol=0.05, atol=0.05 * float(theirs["x"].abs().max()))
+
+
+@pytest.mark.parametrize("name", ["layer norm", "virtual node", "tied by two"])
+def test_under_distributed_data_parallel(name: str, tmp_path: Path) -> None:
+    """Every weight, also of tied layers, is ready once."""
+    alone = trained(network(dropout=0.3, **OPTIONS[name]))
+    model = network(dropout=0.3, **OPTIONS[name])
+    dist.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
+    try:
+        x, edge = inputs()
+        wrapped = DistributedDataParallel(model)
+        torch.manual_seed(2)
+        wrapped(x, GRAPH, edge, BATCH).square().sum().backward()
+        del wrapped  # it must not outlive the group
+    finally:
+        dist.destroy_process_group()
+    assert_close(x.grad, alone["x"])
+    assert_close({name: p.grad for name, p in model.named_parameters()}, alone["grads"])
 
 
 def test_statistics_are_updated_once() -> None:
