@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.encodings import degree_features
+from deepergcn.data.encodings import degree_features, return_probabilities
 from deepergcn.data.task import Task
 from deepergcn.data.transforms import apply_transforms
 from deepergcn.errors import InputError
@@ -34,6 +34,17 @@ def test_degrees() -> None:
     assert found[:, 1:].argmax(1).tolist() == [15] + [1] * 19 + [0]
     directed = degree_features(graph([(0, 1), (0, 2)], 3, symmetric=False))
     assert directed[:, 1:].argmax(1).tolist() == [0, 1, 1]
+
+
+def test_walks_in_a_graph_of_many_nodes_are_those_in_small_ones() -> None:
+    nodes = 70
+    ring = torch.stack((torch.arange(nodes), (torch.arange(nodes) + 1) % nodes))
+    small, large = torch.tensor([[0, 1, 2], [1, 2, 0]]), torch.cat((ring, ring.flip(0)), 1)
+    edges = torch.cat((small, large), 1)
+    graph_of = torch.tensor([0] * 3 + [1] * 140)
+    made = return_probabilities(edges, graph_of, torch.tensor([0, 3, 73]), 6)
+    assert made[:3].tolist() == [[0, 0, 1, 0, 0, 1]] * 3
+    assert made[3:].tolist() == [[0, 0.5, 0, 0.375, 0, 0.3125]] * nodes  # of 2k steps, k to each side: C(2k, k) / 4^k
 
 
 def test_as_transforms() -> None:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from torch_geometric.utils import add_remaining_self_loops, scatter, to_undirected
 
 from deepergcn.data import Dataset, Task, apply_transforms
-from deepergcn.data.random_walks import return_probabilities
 from deepergcn.errors import InputError
 from tests.data.examples import assert_same, one_network, two_molecules
 from tests.data.generated import datasets
@@ -216,17 +215,6 @@ def test_a_walk_on_a_triangle_returns_as_it_must_and_keeps_the_features() -> Non
     assert changed.x.tolist() == [[1, 1, 0, 0, 1]] * 3 + [[1, 1, 0, 0, 0]]
     with pytest.raises(InputError, match=r"random-walk: steps is 0; expected an integer from 1 to 1000"):
         apply_transforms(ring, [{"name": "random-walk", "steps": 0}])
-
-
-def test_walks_in_a_graph_of_many_nodes_are_those_in_small_ones() -> None:
-    nodes = 70
-    ring = torch.stack((torch.arange(nodes), (torch.arange(nodes) + 1) % nodes))
-    small, large = torch.tensor([[0, 1, 2], [1, 2, 0]]), torch.cat((ring, ring.flip(0)), 1)
-    edges = torch.cat((small, large), 1)
-    graph_of = torch.tensor([0] * 3 + [1] * 140)
-    made = return_probabilities(edges, graph_of, torch.tensor([0, 3, 73]), 6)
-    assert made[:3].tolist() == [[0, 0, 1, 0, 0, 1]] * 3
-    assert made[3:].tolist() == [[0, 0.5, 0, 0.375, 0, 0.3125]] * nodes  # of 2k steps, k to each side: C(2k, k) / 4^k
 
 
 @given(datasets())

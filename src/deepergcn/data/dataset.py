@@ -11,8 +11,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from deepergcn.data.descriptors import check_descriptors
+from deepergcn.data.kernels.symmetric import symmetric_adjacency
 from deepergcn.data.links.checks import check_link_parts, check_pairs
-from deepergcn.data.symmetric import symmetric_adjacency
 from deepergcn.data.task import Metric, Task
 from deepergcn.errors import InputError
 from deepergcn.ops import Adjacency

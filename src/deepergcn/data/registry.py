@@ -1,4 +1,4 @@
-"""Every dataset by name, and every format of files and folders.
+"""Every dataset by name, which of them are on this machine, and every format of files and folders.
 
 A loader is given as ``"module:function"`` and imported when used, so that listing the names is fast.
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
 from deepergcn.data.ogb.known import KNOWN, Known
 from deepergcn.data.storage.endings import MOLECULE_NAMES, TABLE_NAMES
@@ -26,6 +26,9 @@ NOT_DESCRIBED = ("root", "skipped_file", "workers", "progress", "warn")
 _TABLE_LOADER = "deepergcn.data.tables.read:read_tables"
 _LINK_LOADER = "deepergcn.data.links.read:read_links"
 _OGB, _OGB_LINKS = "deepergcn.data.ogb.layout:load_known", "deepergcn.data.ogb.links:load_known_links"
+
+State = Literal["on disk", "cache only", "not on disk", "built in"]
+"""Of a dataset whose raw files were removed, or read from another folder, there is the cache only."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,18 @@ class Format:
     name: str
     fits: Callable[[Path], bool]
     loader: str
+
+
+@dataclass(frozen=True)
+class DatasetEntry:
+    """A dataset: whether it is on this machine, its folder, and the sizes of its files and cache in bytes."""
+
+    name: str
+    summary: str
+    state: State
+    folder: Path | None
+    raw_bytes: int
+    cache_bytes: int
 
 
 def _has_links(known: Known) -> bool:
@@ -202,6 +217,21 @@ def checked_options(
         if name not in options:
             raise InputError(f"{subject}: expected the option {name}; its options: {', '.join(allowed)}")
     return checked
+
+
+def inventory(root: Path) -> list[DatasetEntry]:
+    """Every named dataset, in the order of the registry."""
+    return [_entry(name, source.summary, root) for name, source in SOURCES.items()]
+
+
+def _entry(name: str, summary: str, root: Path) -> DatasetEntry:
+    cache = sum(path.stat().st_size for path in root.glob(f"arrays/{name}-{'?' * 12}.safetensors"))
+    if name not in KNOWN:
+        return DatasetEntry(name, summary, "built in", None, 0, cache)
+    folder = root / KNOWN[name].folder
+    state: State = "on disk" if folder.is_dir() else "cache only" if cache else "not on disk"
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return DatasetEntry(name, summary, state, folder, size, cache)
 
 
 def _import(loader: str) -> Callable[..., "Dataset"]:

@@ -10,9 +10,8 @@ from torch import Tensor
 
 from deepergcn.data.batching.known_labels import KNOWN_LABELS, known_labels
 from deepergcn.data.dataset import Dataset, directed
-from deepergcn.data.encodings import degree_features, node_numbers
+from deepergcn.data.encodings import degree_features, node_numbers, return_probabilities
 from deepergcn.data.kernels.graphs import incident_count, incident_features
-from deepergcn.data.random_walks import return_probabilities
 from deepergcn.data.storage.memory import check_memory
 from deepergcn.data.typed import TypedDataset
 from deepergcn.errors import InputError

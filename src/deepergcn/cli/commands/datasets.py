@@ -28,7 +28,7 @@ def datasets(
         return
     from dataclasses import asdict
 
-    from deepergcn.data.inventory import inventory
+    from deepergcn.data.registry import inventory
     from deepergcn.data.storage.folders import data_root
 
     base = data_root(root)

@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from deepergcn.data.dataset import PARTS, Dataset
 from deepergcn.data.descriptors import descriptor_values
-from deepergcn.data.symmetric import symmetric_adjacency
+from deepergcn.data.kernels.symmetric import symmetric_adjacency
 from deepergcn.ops import Adjacency
 
 
