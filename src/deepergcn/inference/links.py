@@ -14,7 +14,6 @@ from deepergcn.data.dataset import Dataset
 from deepergcn.data.links.pairs import Ints
 from deepergcn.data.links.read import read_link_graph
 from deepergcn.data.links.table import read_pairs
-from deepergcn.data.outputs import beside, cells
 from deepergcn.data.provenance import LinkProvenance
 from deepergcn.data.registry import SOURCES
 from deepergcn.data.tables.columns import read_columns
@@ -22,6 +21,7 @@ from deepergcn.data.tables.edges import node_ids
 from deepergcn.errors import InputError, quote
 from deepergcn.inference.predictions import Embeddings, Floats, Predictions, at_rows, probabilities
 from deepergcn.runs.dataset import transformed
+from deepergcn.runs.model.outputs import beside, cells
 
 if TYPE_CHECKING:
     from deepergcn.inference.predictor import Predictor

@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 
 from deepergcn.data.molecules.skipped import Skipped
-from deepergcn.data.outputs import beside, cells, output_columns
 from deepergcn.data.storage.csv_text import csv_text
 from deepergcn.data.storage.files import write_bytes
 from deepergcn.data.tables.columns import Columns
@@ -23,7 +22,7 @@ from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 from deepergcn.inference.slices import write_slices
 from deepergcn.runs.model.calibration import Calibration
-from deepergcn.runs.model.outputs import decided_classes, thresholds, to_probabilities
+from deepergcn.runs.model.outputs import beside, cells, decided_classes, output_columns, thresholds, to_probabilities
 
 Floats = npt.NDArray[np.float32]
 
@@ -70,9 +69,9 @@ class Predictions:
     def columns(self, *, inputs: bool = False) -> dict[str, list[Any]]:
         """The predictions as columns by name, None where empty; ``id`` first.
 
-        :func:`deepergcn.data.outputs.output_columns` says how they are called. With ``inputs``, the columns of the
-        input come before them, and ``id`` is left out where the input has a column of this name. The predictions of an
-        ensemble have a ``deviation(NAME)`` for every column of numbers.
+        :func:`deepergcn.runs.model.outputs.output_columns` says how they are called. With ``inputs``, the columns of
+        the input come before them, and ``id`` is left out where the input has a column of this name. The predictions of
+        an ensemble have a ``deviation(NAME)`` for every column of numbers.
         """
         decided = decided_classes(self.task, self.values, self.calibration)
         predicted = output_columns(self.task, self.names, self.classes, self.values, decided)

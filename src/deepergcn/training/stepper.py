@@ -18,7 +18,7 @@ from deepergcn.data.batching.batch import GraphBatch
 from deepergcn.data.batching.drop_edge import drop_edges
 from deepergcn.data.batching.known_labels import hide_labels
 from deepergcn.data.batching.source import BatchSource
-from deepergcn.data.seeds import generator
+from deepergcn.data.seeds import generator, seed_torch
 from deepergcn.errors import InputError
 from deepergcn.nn.reversible import after_each_layer
 from deepergcn.recipes.schema import Recipe
@@ -29,7 +29,6 @@ from deepergcn.training.flag import flag_step
 from deepergcn.training.optimizer import learning_rate, make_optimizer
 from deepergcn.training.processes.exchange import exchange_gradients
 from deepergcn.training.scoring.losses import LossFunction
-from deepergcn.training.seeds import seed_torch
 from deepergcn.training.steps import labelled, learned_weight
 from deepergcn.training.transfer import Counted, Fetched, on_device
 

@@ -9,7 +9,7 @@ from lightning_fabric import Fabric
 
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.registry import SOURCES
-from deepergcn.data.seeds import check_seed
+from deepergcn.data.seeds import check_seed, seed_torch
 from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
 from deepergcn.nn.networks.graph_network import GraphNetwork
@@ -39,7 +39,6 @@ from deepergcn.training.processes.distributed import (
 )
 from deepergcn.training.processes.exchange import exchange
 from deepergcn.training.scoring.outcome import write_outcome
-from deepergcn.training.seeds import seed_torch
 from deepergcn.training.signals import Interrupted, Signals
 from deepergcn.training.steps import check_steps
 from deepergcn.user_cache import real_path

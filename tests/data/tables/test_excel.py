@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deepergcn.data.molecules.rows import open_rows
-from deepergcn.data.molecules.stream import stream_rows
+from deepergcn.data.molecules.rows import open_rows, stream_rows
 from deepergcn.data.tables.columns import read_columns
 from deepergcn.data.tables.read import read_tables
 from deepergcn.errors import InputError

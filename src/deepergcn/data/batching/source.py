@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 import torch
 
 from deepergcn.data.batching.batch import GraphBatch
-from deepergcn.data.batching.checks import check_rank, check_seed
 from deepergcn.data.dataset import Dataset
 from deepergcn.errors import InputError
 
@@ -29,8 +28,8 @@ class BatchSource:
     def __init__(self, dataset: Dataset, *, batch_size: int, seed: int, rank: int, world_size: int) -> None:
         if batch_size < 1:
             raise InputError(f"batch_size is {batch_size}; expected at least 1")
-        check_seed(seed)
-        check_rank(rank, world_size)
+        _check_seed(seed)
+        _check_rank(rank, world_size)
         self.dataset = dataset
         self.batch_size = batch_size
         self.seed = seed
@@ -105,3 +104,15 @@ def without_labels(data: GraphBatch) -> GraphBatch:
     """The batch with every label missing: its loss and its gradient are 0."""
     data.y = torch.full_like(data.y, torch.nan if data.y.is_floating_point() else -1)
     return data
+
+
+def _check_seed(seed: int) -> None:
+    if type(seed) is not int or seed < 0:
+        raise InputError(f"seed is {seed!r}; expected an integer of at least 0")
+
+
+def _check_rank(rank: int, world_size: int) -> None:
+    if world_size < 1:
+        raise InputError(f"world_size is {world_size}; expected at least 1")
+    if not 0 <= rank < world_size:
+        raise InputError(f"rank is {rank}; expected 0 to {world_size - 1}")

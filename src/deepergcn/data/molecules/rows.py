@@ -1,23 +1,28 @@
-"""The rows of a file of molecules, readable and skipped."""
+"""The rows of a file of molecules, readable and skipped: of the whole file, or a part at a time.
+
+However long the file is, one part is in memory.
+"""
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from deepergcn.data.molecules.fragments import Fragments
 from deepergcn.data.molecules.parse import Form, ParsedMolecules, molecule_title, parse_molecules
-from deepergcn.data.molecules.sdf import TITLE, read_sdf
+from deepergcn.data.molecules.sdf import TITLE, read_sdf, read_sdf_blocks
 from deepergcn.data.molecules.skipped import Skipped
-from deepergcn.data.molecules.smi import read_smi
+from deepergcn.data.molecules.smi import read_smi, read_smi_blocks
 from deepergcn.data.storage.endings import MOLECULE_NAMES, SDF_NAMES, SMI_NAMES, check_name
 from deepergcn.data.storage.progress import ProgressHook
 from deepergcn.data.storage.source_files import check_file
-from deepergcn.data.tables.columns import Columns, errors_in, read_columns
+from deepergcn.data.tables.columns import Columns, errors_in, read_column_blocks, read_columns
 from deepergcn.data.tables.labels import LabelSchema
 from deepergcn.errors import InputError, quote
 
@@ -59,6 +64,31 @@ def open_rows(
         table = read_smi(path) if path.name.lower().endswith(SMI_NAMES) else read_columns(path, delimiter)
         return table_rows(table, smiles_column, id_column)
     return record_rows(*read_sdf(path), smiles_column, id_column)
+
+
+def stream_rows(
+    path: Path, rows: int, smiles_column: str | None, id_column: str | None, delimiter: str | None = None
+) -> Iterator[MoleculeRows]:
+    """The rows of a file in parts of this many rows, the last of which may have fewer.
+
+    Args:
+        path: A file as for :func:`open_rows`, as the other arguments are.
+        rows: The number of rows of a part.
+        smiles_column: The column of SMILES; the one called "smiles" if None.
+        id_column: The column of ids.
+        delimiter: The separator of the cells of a text file.
+    """
+    if rows < 1:
+        raise InputError(f"rows is {rows}; expected at least 1")
+    check_molecule_file(path)
+    name = path.name.lower()
+    if name.endswith(SDF_NAMES):
+        for records, table in read_sdf_blocks(path, rows):
+            yield record_rows(records, table, smiles_column, id_column)
+        return
+    blocks = read_smi_blocks(path, rows) if name.endswith(SMI_NAMES) else read_column_blocks(path, delimiter)
+    for table in _regrouped(path, (block.table for block in blocks), rows):
+        yield table_rows(table, smiles_column, id_column)
 
 
 def record_rows(
@@ -124,6 +154,21 @@ def parse_rows(
         keys=tuple(itertools.compress(parsed.keys, keep)),
         skipped=tuple(skipped[position] for position in sorted(skipped)),
     )
+
+
+def _regrouped(path: Path, blocks: Iterator[Any], rows: int) -> Iterator[Columns]:
+    """The rows of Arrow tables in tables of this many rows, at least one of them."""
+    waiting: list[Any] = []
+    count, parts = 0, 0
+    for block in blocks:
+        waiting.append(block)
+        count += block.num_rows
+        while count > rows:  # a part that is full waits for one more row: the last part is never empty
+            table = pa.concat_tables(waiting)
+            yield Columns(path, table.slice(0, rows))
+            waiting, count, parts = [table.slice(rows)], count - rows, parts + 1
+    if count or not parts:
+        yield Columns(path, pa.concat_tables(waiting))
 
 
 def _find_smiles(table: Columns) -> str:

@@ -10,8 +10,8 @@ import joblib
 
 from deepergcn.categories import ATOM_SIZES
 from deepergcn.cores import check_jobs
+from deepergcn.data.molecules.rows import stream_rows
 from deepergcn.data.molecules.skipped import Skipped
-from deepergcn.data.molecules.stream import stream_rows
 from deepergcn.data.provenance import MoleculeProvenance
 from deepergcn.data.storage.csv_text import header_length
 from deepergcn.data.storage.digest import file_digest, text_digest

@@ -8,12 +8,19 @@ import pyarrow.parquet
 import torch
 
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.outputs import beside, cells, output_columns
 from deepergcn.data.provenance import MoleculeProvenance, label_schema
 from deepergcn.data.storage.csv_text import csv_text
 from deepergcn.data.storage.files import write_bytes, write_text
 from deepergcn.runs.model.model_file import load_model
-from deepergcn.runs.model.outputs import decided_classes, output_names, to_probabilities, two_classes
+from deepergcn.runs.model.outputs import (
+    beside,
+    cells,
+    decided_classes,
+    output_columns,
+    output_names,
+    to_probabilities,
+    two_classes,
+)
 from deepergcn.runs.run import Run, RunScores
 from deepergcn.training.scoring.evaluation import Evaluation
 from deepergcn.training.scoring.scores import all_scores

@@ -7,9 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from deepergcn.data.molecules.rows import open_rows
+from deepergcn.data.molecules.rows import open_rows, stream_rows
 from deepergcn.data.molecules.sdf import read_sdf
-from deepergcn.data.molecules.stream import stream_rows
 from deepergcn.data.tables import columns
 from deepergcn.data.tables.csv_file import read_csv, read_csv_blocks
 from deepergcn.errors import InputError
