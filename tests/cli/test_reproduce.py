@@ -48,8 +48,8 @@ def test_a_study_is_planned_run_and_reported(deepergcn: Program, tmp_path: Path)
     (hostile / "study.json").write_text(Path("out/study.json").read_text().replace('"small"', '"../small"', 1))
     refused = deepergcn("report", "hostile", "--results", "results/more")
     assert refused.err.startswith("error: hostile/study.json: name: String should match pattern ")
-    assert deepergcn("report", "out", "--out", "data.csv").err == (
-        "error: --out is data.csv; expected a name that ends in .html\n"
+    assert deepergcn("report", "out", "--output", "data.csv").err == (
+        "error: --output is data.csv; expected a name that ends in .html\n"
     )
     single = deepergcn("report", "out/plain/layers-1/seed-0", "--out", "run.html")
     assert single.code == 0, single.err

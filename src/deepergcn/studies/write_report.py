@@ -39,7 +39,7 @@ def write_report(
     if not folders:
         raise InputError("report: expected a run directory or the folder of a study")
     if out is not None and out.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"--out is {out}; expected a name that ends in .html")
+        raise InputError(f"--output is {out}; expected a name that ends in .html")
     runs = [run for folder in folders for run in _runs(folder)]
     pages = [_page(run, predictions) for run in runs]
     page = out or folders[0] / "report.html"

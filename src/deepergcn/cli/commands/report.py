@@ -12,7 +12,10 @@ def report(
     folders: Annotated[
         list[Path], typer.Argument(metavar="DIR...", help="Run directories, and folders of seeds, folds or studies.")
     ],
-    out: Annotated[Path | None, typer.Option("--out", help="HTML file. Default: report.html in the first DIR.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", "--out", help="HTML file. Default: report.html in the first DIR."),
+    ] = None,
     export: Annotated[
         Path | None,
         typer.Option(
@@ -29,5 +32,5 @@ def report(
     """Write runs or studies as one self-contained HTML page, with tables and curves."""
     from deepergcn.studies.write_report import write_report
 
-    for path in write_report(folders, out=out, export=export, results=results, predictions=predictions):
+    for path in write_report(folders, out=output, export=export, results=results, predictions=predictions):
         say(str(path))
