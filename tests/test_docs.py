@@ -11,7 +11,7 @@ import typer
 
 from deepergcn.cli.main import app
 from tests.cli.program import Program
-from tests.data.tables.shop import shop
+from tests.data.typed.shop import shop
 from tests.repository import ROOT
 
 DOCS = ROOT / "docs"

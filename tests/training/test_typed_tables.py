@@ -20,7 +20,7 @@ from deepergcn.studies.write_report import write_report
 from deepergcn.training.own_data import own_typed_tables
 from deepergcn.training.train import train
 from tests.cli.program import Program
-from tests.data.tables.shop import BUYS, shop
+from tests.data.typed.shop import BUYS, shop
 from tests.training.small import repeatable
 from tests.training.trained import write_lines
 

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from deepergcn.data.ogb.layout_writer import write_layout
     from deepergcn.data.registry import load_dataset
     from deepergcn.data.tables.read import read_tables, read_tables_to_predict
-    from deepergcn.data.tables.typed import read_typed_tables, read_typed_tables_to_predict
     from deepergcn.data.task import Task
     from deepergcn.data.transforms import apply_transforms
-    from deepergcn.data.typed import TypedDataset
+    from deepergcn.data.typed.dataset import TypedDataset
+    from deepergcn.data.typed.read import read_typed_tables, read_typed_tables_to_predict
 
 _HOMES = {
     "ClusterPartitions": "batching.partitions",
@@ -30,7 +30,7 @@ _HOMES = {
     "OutputMean": "batching.output_mean",
     "RandomPartitions": "batching.partitions",
     "Task": "task",
-    "TypedDataset": "typed",
+    "TypedDataset": "typed.dataset",
     "WholeGraph": "batching.partitions",
     "apply_transforms": "transforms",
     "load_dataset": "registry",
@@ -39,8 +39,8 @@ _HOMES = {
     "read_molecules_to_predict": "molecules.read",
     "read_tables": "tables.read",
     "read_tables_to_predict": "tables.read",
-    "read_typed_tables": "tables.typed",
-    "read_typed_tables_to_predict": "tables.typed",
+    "read_typed_tables": "typed.read",
+    "read_typed_tables_to_predict": "typed.read",
     "write_layout": "ogb.layout_writer",
 }
 

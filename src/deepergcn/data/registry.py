@@ -174,7 +174,7 @@ def load_described(
 
 def load_described_types(nodes: Mapping[str, str], edges: Mapping[str, str], options: Mapping[str, Any]) -> "Dataset":
     """As :func:`load_described`, of the tables of nodes and edges of several types."""
-    load = _import("deepergcn.data.tables.typed:read_typed_tables")
+    load = _import("deepergcn.data.typed.read:read_typed_tables")
     files = [{name: expand(path) for name, path in tables.items()} for tables in (nodes, edges)]
     return load(*files, **checked_options("typed tables", load, options))
 

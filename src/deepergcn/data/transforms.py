@@ -13,7 +13,7 @@ from deepergcn.data.dataset import Dataset, directed
 from deepergcn.data.encodings import degree_features, node_numbers, return_probabilities
 from deepergcn.data.kernels.graphs import incident_count, incident_features
 from deepergcn.data.storage.memory import check_memory
-from deepergcn.data.typed import TypedDataset
+from deepergcn.data.typed.dataset import TypedDataset
 from deepergcn.errors import InputError
 
 Reduce = Literal["sum", "mean", "max"]

@@ -34,7 +34,7 @@ from deepergcn.data.tables.features import Unseen
 from deepergcn.data.tables.files import table_files
 from deepergcn.data.tables.labels import LabelSchema, labelled, read_labels
 from deepergcn.data.tables.read import read_tables_to_predict
-from deepergcn.data.tables.typed import read_typed_tables_to_predict
+from deepergcn.data.typed.read import read_typed_tables_to_predict
 from deepergcn.errors import InputError
 from deepergcn.inference.in_memory import graphs_in_memory, rows_in_memory, tables_in_memory
 from deepergcn.recipes.schema import Recipe

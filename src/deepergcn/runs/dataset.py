@@ -6,7 +6,7 @@ from typing import Any
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.registry import SOURCES, load_described, load_described_types
 from deepergcn.data.transforms import apply_transforms
-from deepergcn.data.typed import TypedDataset
+from deepergcn.data.typed.dataset import TypedDataset
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import DataSection, Recipe, TypedTables
 from deepergcn.runs.data_report import DataReport

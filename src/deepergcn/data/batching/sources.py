@@ -12,7 +12,7 @@ from deepergcn.data.batching.saint import WalkSubgraphs
 from deepergcn.data.batching.source import BatchSource
 from deepergcn.data.batching.typed_graph import TypedGraph
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.typed import TypedDataset
+from deepergcn.data.typed.dataset import TypedDataset
 from deepergcn.errors import InputError
 
 Partitioning = Literal["random", "metis", "saint"]

@@ -5,7 +5,7 @@ import torch
 from deepergcn.data.batching.batch import GraphBatch
 from deepergcn.data.batching.source import OneBatch
 from deepergcn.data.dataset import PARTS
-from deepergcn.data.typed import TypedDataset
+from deepergcn.data.typed.dataset import TypedDataset
 
 
 class TypedGraph(OneBatch):

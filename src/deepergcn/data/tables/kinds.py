@@ -9,8 +9,7 @@ import numpy.typing as npt
 import pyarrow.compute as pc
 
 from deepergcn.data.tables.columns import Columns
-from deepergcn.data.tables.spelling import alike
-from deepergcn.data.tables.written import means_missing, numbers_written_otherwise
+from deepergcn.data.tables.written import alike, means_missing, numbers_written_otherwise
 from deepergcn.data.task import Kind
 from deepergcn.errors import InputError, quote
 

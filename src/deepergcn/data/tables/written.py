@@ -1,7 +1,8 @@
-"""How people write numbers and missing values that are neither plain numbers nor empty cells."""
+"""How people write numbers, missing values and categories: in more ways than one."""
 
 import re
-from collections.abc import Collection
+import unicodedata
+from collections.abc import Collection, Sequence
 
 _NUMBER = r"[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _UNITS = (
@@ -33,6 +34,8 @@ _WORDS = (
 _STATES = frozenset(("unknown", "inconclusive", "pending"))  # each may be one of two classes
 _ERRORS = "#n/a|#na|#value!|#div/0!|#ref!|#name?|#num!|#null!"  # of spreadsheets
 _MISSING = frozenset(f"{_WORDS}|{_ERRORS}".split("|"))
+_TRUE = frozenset(("true", "t", "yes", "y", "1"))
+_FALSE = frozenset(("false", "f", "no", "n", "0"))
 
 
 def number_hint(cell: str) -> str | None:
@@ -62,3 +65,26 @@ def numbers_written_otherwise(texts: Collection[str]) -> bool:
         elif not means_missing(text, texts):
             return False
     return found
+
+
+def alike(texts: Sequence[str]) -> tuple[str, str, str] | None:
+    """Two different texts that look or mean the same, and in what they agree; None if there are none.
+
+    They differ in capitals, blanks or characters that cannot be seen, or are both words for true, or both for false,
+    in a column that holds such words alone.
+    """
+    first: dict[str, str] = {}
+    for text in texts:
+        other = first.setdefault(_folded(text), text)
+        if other != text:
+            return other, text, "differ in capitals, blanks or invisible characters only"
+    for words in (_TRUE, _FALSE):
+        found = [text for name, text in first.items() if name in words]
+        if len(found) > 1 and first.keys() <= _TRUE | _FALSE:
+            return found[0], found[1], "mean the same"
+    return None
+
+
+def _folded(text: str) -> str:
+    seen = "".join(letter for letter in unicodedata.normalize("NFKC", text) if unicodedata.category(letter) != "Cf")
+    return " ".join(seen.split()).casefold()

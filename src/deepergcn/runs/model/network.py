@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.typed import TypedDataset
+from deepergcn.data.typed.dataset import TypedDataset
 from deepergcn.errors import InputError
 from deepergcn.nn.descriptors import DescriptorWidths
 from deepergcn.nn.encoders.nodes import MixedNodeEncoder, SpeciesNodeEncoder

@@ -4,7 +4,7 @@ from typing import Any
 
 from torch import nn
 
-from deepergcn.data.typed import TypedDataset
+from deepergcn.data.typed.dataset import TypedDataset
 from deepergcn.errors import InputError
 from deepergcn.nn.networks.hetero import HeteroDeeperGCN
 from deepergcn.recipes.inputs import TypedEdgeInputs, TypedInputs

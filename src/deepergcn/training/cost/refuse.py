@@ -3,7 +3,7 @@
 import torch
 
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.typed import TypedDataset
+from deepergcn.data.typed.dataset import TypedDataset
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.callbacks import Callback

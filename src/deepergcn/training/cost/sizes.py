@@ -8,7 +8,7 @@ import torch
 
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.storage.memory import available_memory
-from deepergcn.data.typed import TypedDataset
+from deepergcn.data.typed.dataset import TypedDataset
 from deepergcn.recipes.schema import Recipe
 
 _log = logging.getLogger(__name__)

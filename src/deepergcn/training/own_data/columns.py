@@ -8,8 +8,7 @@ import numpy as np
 from deepergcn.data.tables.columns import Columns
 from deepergcn.data.tables.features import MOST_CATEGORIES
 from deepergcn.data.tables.kinds import MOST_CLASSES, are_dates, stands_apart
-from deepergcn.data.tables.spelling import alike
-from deepergcn.data.tables.written import numbers_written_otherwise
+from deepergcn.data.tables.written import alike, numbers_written_otherwise
 from deepergcn.errors import InputError
 from deepergcn.runs.data_report import Column
 from deepergcn.training.own_data.split_choice import split_columns

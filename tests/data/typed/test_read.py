@@ -12,7 +12,7 @@ from deepergcn.data import TypedDataset, apply_transforms, read_tables, read_typ
 from deepergcn.data.batching.sources import batch_source
 from deepergcn.data.provenance import ADAPTER
 from deepergcn.errors import InputError
-from tests.data.tables.shop import BUYS, shop
+from tests.data.typed.shop import BUYS, shop
 from tests.training.trained import write_lines
 
 LABEL: dict[str, Any] = {"label": "user.happy"}

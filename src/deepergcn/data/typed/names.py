@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from deepergcn.data.tables.columns import Columns
-from deepergcn.data.typed import EdgeType
+from deepergcn.data.typed.dataset import EdgeType
 from deepergcn.errors import InputError, listed, quote
 
 Table = str | Path | Columns

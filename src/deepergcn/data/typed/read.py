@@ -18,7 +18,9 @@ from deepergcn.data.tables.features import Unseen, infer_features, read_features
 from deepergcn.data.tables.labels import infer_labels, missing_labels, read_labels
 from deepergcn.data.tables.parts import Split, check_choice, named_parts, split_by_names, split_labelled
 from deepergcn.data.tables.read import with_rows
-from deepergcn.data.tables.type_names import (
+from deepergcn.data.task import Kind, Metric, Task
+from deepergcn.data.typed.dataset import EdgeType, TypedDataset, TypedEdges
+from deepergcn.data.typed.names import (
     EdgeTables,
     NodeTables,
     Table,
@@ -28,8 +30,6 @@ from deepergcn.data.tables.type_names import (
     label_of,
     named_columns,
 )
-from deepergcn.data.task import Kind, Metric, Task
-from deepergcn.data.typed import EdgeType, TypedDataset, TypedEdges
 from deepergcn.errors import InputError
 
 
