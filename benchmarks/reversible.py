@@ -30,7 +30,7 @@ from benchmarks.measure import extra_memory, peak_memory, report, write_csv
 from deepergcn import ops
 from deepergcn.data import load_dataset
 from deepergcn.nn import DeeperGCN, RevGEN, num_parameters
-from deepergcn.nn.reversible import after_each_layer
+from deepergcn.nn.reversible.function import after_each_layer
 from deepergcn.training.adam import FlatAdam
 
 OPTIONS = {"hidden_channels": 80, "dropout": 0.1, "norm": "layer", "layer_edge_encoder": 80}

@@ -9,8 +9,8 @@ from safetensors.torch import load_file
 from torch import nn
 
 from deepergcn.errors import InputError
-from deepergcn.nn.rev_backward import Backward
-from deepergcn.nn.reversible import HandOver
+from deepergcn.nn.reversible.backward import Backward
+from deepergcn.nn.reversible.function import HandOver
 from deepergcn.runs.callbacks import Callback
 from deepergcn.runs.run import Run
 from deepergcn.training import stepper

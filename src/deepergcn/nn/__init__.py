@@ -33,8 +33,8 @@ from deepergcn.nn.networks.rev_gen import RevGEN
 from deepergcn.nn.pyg.accelerate import Acceleration, accelerate, accelerated, deaccelerate
 from deepergcn.nn.pyg.from_pyg import from_pyg
 from deepergcn.nn.pyg.to_pyg import to_pyg
-from deepergcn.nn.rev_pass import RevBlock
-from deepergcn.nn.reversible import reversible
+from deepergcn.nn.reversible.function import reversible
+from deepergcn.nn.reversible.layers import RevBlock
 
 __all__ = [
     "AGGREGATORS",

@@ -20,7 +20,7 @@ from deepergcn.data.batching.known_labels import hide_labels
 from deepergcn.data.batching.source import BatchSource
 from deepergcn.data.seeds import generator, seed_torch
 from deepergcn.errors import InputError
-from deepergcn.nn.reversible import after_each_layer
+from deepergcn.nn.reversible.function import after_each_layer
 from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.model.network import AnyNetwork
 from deepergcn.training.average import WeightAverage

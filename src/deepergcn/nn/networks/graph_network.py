@@ -22,9 +22,9 @@ from deepergcn.nn.norm_relu_dropout import norm_relu_dropout
 from deepergcn.nn.norms import NormName, build_norm
 from deepergcn.nn.pooling import Pooling, check_pooling, pool
 from deepergcn.nn.reset import reset_children
-from deepergcn.nn.rev_pass import RevBlock, VirtualNodes
-from deepergcn.nn.reversible import reversible
-from deepergcn.nn.slim import slim
+from deepergcn.nn.reversible.function import reversible
+from deepergcn.nn.reversible.layers import RevBlock, VirtualNodes
+from deepergcn.nn.reversible.slim import slim
 from deepergcn.nn.virtual_node import VirtualNode
 from deepergcn.ops import Adjacency
 from deepergcn.ops.operators.aggregation import is_eager

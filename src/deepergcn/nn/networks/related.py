@@ -15,7 +15,7 @@ from deepergcn.nn.encoders.edges import EdgeInput
 from deepergcn.nn.networks.baselines import GCN, Baseline, EncodedConv
 from deepergcn.nn.networks.graph_network import MakeConv, Wiring
 from deepergcn.nn.norms import NormName
-from deepergcn.nn.rev_pass import RevBlock
+from deepergcn.nn.reversible.layers import RevBlock
 from deepergcn.ops import Adjacency
 
 

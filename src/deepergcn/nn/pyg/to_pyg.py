@@ -16,7 +16,7 @@ from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.nn.norms import BatchNorm
 from deepergcn.nn.pyg.from_pyg import IndexedAggregation
 from deepergcn.nn.pyg.replace import Converter, Replacement, check_widths, copy_state
-from deepergcn.nn.rev_pass import RevBlock
+from deepergcn.nn.reversible.layers import RevBlock
 
 
 def to_pyg(module: nn.Module) -> nn.Module:

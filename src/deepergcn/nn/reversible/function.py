@@ -1,4 +1,4 @@
-"""Reversible layers: a network of any depth keeps the activations of one layer.
+"""Run reversible layers: a network of any depth keeps the activations of one layer.
 
 The channels of x are divided into C groups x_1, ..., x_C, and a layer is (Li et al. 2021, *Training Graph Neural
 Networks with 1000 Layers*)
@@ -20,8 +20,8 @@ from torch import Tensor, nn
 from deepergcn.errors import InputError
 from deepergcn.nn.encoders.edges import EdgeInput
 from deepergcn.nn.recompute import Conditions, versions
-from deepergcn.nn.rev_backward import Backward
-from deepergcn.nn.rev_pass import Pass, RevBlock, VirtualNodes
+from deepergcn.nn.reversible.backward import Backward
+from deepergcn.nn.reversible.layers import Pass, RevBlock, VirtualNodes
 from deepergcn.nn.unchanged import has_hooks
 from deepergcn.ops import Adjacency
 from deepergcn.ops.operators.aggregation import is_eager

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from deepergcn.nn.recompute import statistics_kept
-from deepergcn.nn.rev_pass import Pass, Seed, seed_dropout, total
+from deepergcn.nn.reversible.layers import Pass, Seed, seed_dropout, total
 
 _ALIGNED = 16
 """Gradients start at multiples of this number of elements, as in blocks of their own."""

@@ -17,7 +17,7 @@ from torch_geometric.nn.models.rev_gnn import GroupAddRev
 from deepergcn.errors import InputError
 from deepergcn.nn import DeeperGCN, GENConv, ResPlusBlock, RevBlock, RevGEN, num_parameters, reversible
 from deepergcn.nn.networks.rev_gen import ogbn_proteins_rev
-from deepergcn.nn.reversible import after_each_layer
+from deepergcn.nn.reversible.function import after_each_layer
 
 NODES, EDGES = 40, 200
 GRAPH = torch.randint(NODES, (2, EDGES), generator=torch.Generator().manual_seed(0))

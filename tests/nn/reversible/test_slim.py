@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import SAGEConv
 
 from deepergcn.nn import RevGEN
-from deepergcn.nn.slim import Hooks, slim
+from deepergcn.nn.reversible.slim import Hooks, slim
 
 
 def modules() -> tuple[nn.Linear, nn.Linear]:

@@ -1,0 +1,1 @@
+"""Reversible layers: a network of any depth keeps the activations of one layer."""
