@@ -20,7 +20,7 @@ from deepergcn.data.storage.files import write_bytes
 from deepergcn.data.tables.columns import Columns
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
-from deepergcn.inference.slices import write_slices
+from deepergcn.inference.parts.slices import write_slices
 from deepergcn.runs.model.calibration import Calibration
 from deepergcn.runs.model.outputs import beside, cells, decided_classes, output_columns, thresholds, to_probabilities
 

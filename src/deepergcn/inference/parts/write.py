@@ -22,9 +22,9 @@ from deepergcn.errors import InputError, quote
 from deepergcn.inference.parts.folder import Manifest, PartFolder, PartJob, PartRecord
 from deepergcn.inference.parts.join import join_parts
 from deepergcn.inference.parts.make import Made, Part, PartMaker
+from deepergcn.inference.parts.slices import slices
 from deepergcn.inference.predictions import Embeddings, Predictions
 from deepergcn.inference.predictor import Predictor
-from deepergcn.inference.slices import slices
 from deepergcn.runs.folders import seed_folders
 
 _NAMED = 10  # rows that could not be read and are named
