@@ -10,7 +10,7 @@ import pytest
 from deepergcn.data.tables.columns import Columns
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
-from deepergcn.inference import slices
+from deepergcn.inference.parts import slices
 from deepergcn.inference.parts.folder import PartJob
 from deepergcn.inference.parts.write import write_whole
 from deepergcn.inference.predictions import Embeddings, Predictions
