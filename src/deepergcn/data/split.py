@@ -27,6 +27,12 @@ _PART_OF = {
 }
 
 
+def all_test(count: int) -> dict[str, Tensor]:
+    """The split of items that are to be predicted: all of them are in the part ``test``."""
+    none = torch.empty(0, dtype=torch.int64)
+    return {"train": none, "valid": none, "test": torch.arange(count)}
+
+
 def random_split(
     items: npt.NDArray[np.int64], *, fractions: Sequence[float] = FRACTIONS, seed: int = 0
 ) -> dict[str, Tensor]:

@@ -27,6 +27,7 @@ from deepergcn.data.provenance import (
     TypedTableProvenance,
 )
 from deepergcn.data.registry import SOURCES
+from deepergcn.data.split import all_test
 from deepergcn.data.storage.endings import MOLECULE_NAMES, SDF_NAMES, SMI_NAMES
 from deepergcn.data.storage.progress import ProgressHook
 from deepergcn.data.tables.columns import Columns, read_columns
@@ -138,9 +139,9 @@ def _prepared(dataset: Dataset, recipe: Recipe) -> Dataset:
 
 
 def _whole(dataset: Dataset) -> Rows:
-    count, none = dataset.num_items, torch.empty(0, dtype=torch.int64)
-    everything = {"train": none, "valid": none, "test": torch.arange(count)}
-    return Rows(dataset.replace(split=everything), dataset.ids or tuple(map(str, range(count))), torch.arange(count))
+    count = dataset.num_items
+    ids = dataset.ids or tuple(map(str, range(count)))
+    return Rows(dataset.replace(split=all_test(count)), ids, torch.arange(count))
 
 
 def _tables(

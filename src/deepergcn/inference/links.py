@@ -16,6 +16,7 @@ from deepergcn.data.links.read import read_link_graph
 from deepergcn.data.links.table import read_pairs
 from deepergcn.data.provenance import LinkProvenance
 from deepergcn.data.registry import SOURCES
+from deepergcn.data.split import all_test
 from deepergcn.data.tables.columns import read_columns
 from deepergcn.data.tables.edges import node_ids
 from deepergcn.errors import InputError, quote
@@ -75,7 +76,7 @@ def predict_pairs(
     dataset = graph.replace(
         pairs=torch.from_numpy(pairs),
         y=torch.full((len(items), 1), torch.nan),
-        split={"train": items[:0], "valid": items[:0], "test": items},
+        split=all_test(len(items)),
     )
     values = probabilities(model.task, model.outputs(dataset), model.calibration)
     named = tuple((ids[u], ids[v]) for u, v in pairs.T.tolist())

@@ -9,11 +9,11 @@ from torch import Tensor
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.graphs.arrays import GraphArrays, read_arrays
 from deepergcn.data.provenance import AnyProvenance, ArrayFeatures, GraphProvenance
-from deepergcn.data.split import FRACTIONS, check_split
+from deepergcn.data.split import FRACTIONS, all_test, check_split
 from deepergcn.data.storage.digest import file_digest, text_digest
-from deepergcn.data.tables.columns import Columns, read_columns
+from deepergcn.data.tables.columns import Columns, as_names, read_columns
 from deepergcn.data.tables.labels import infer_labels, missing_labels, read_labels
-from deepergcn.data.tables.parts import Split, check_choice, named_parts, split_by_names, split_labelled
+from deepergcn.data.tables.parts import Split, check_choice, split_rows
 from deepergcn.data.task import Kind, Metric
 from deepergcn.errors import InputError
 
@@ -58,13 +58,9 @@ def read_graphs(
     arrays, table = read_arrays(folder / ARRAYS), read_columns(folder / LABELS)
     if len(table) != len(arrays):
         raise InputError(f"{table.path}: has {len(table)} rows; expected {len(arrays)}, one for each graph")
-    labels = (label,) if isinstance(label, str) else tuple(label)
-    schema = infer_labels(table, labels, kind, positive=positive, missing=missing)
+    schema = infer_labels(table, as_names(label), kind, positive=positive, missing=missing)
     y = read_labels(table, schema)
-    if split_column is None:
-        parts = split_labelled(table, y, split, fractions, seed)
-    else:
-        parts = split_by_names(table, named_parts(table, split_column), y, fractions, seed)
+    parts = split_rows(table, y, split, split_column, fractions, seed)
     nodes = _of_graphs(arrays.node_ptr, parts["train"])
     edges = _of_graphs(arrays.edge_ptr, parts["train"])
     provenance = GraphProvenance(
@@ -90,9 +86,8 @@ def read_graphs_to_predict(
         raise InputError("provenance: expected that of a dataset of graphs")
     digest = "" if isinstance(graphs, GraphArrays) else graphs_digest(Path(graphs))
     arrays = graphs if isinstance(graphs, GraphArrays) else read_arrays(Path(graphs) / ARRAYS)
-    task, none = provenance.labels.task("graph"), torch.empty(0, dtype=torch.int64)
-    split = {"train": none, "valid": none, "test": torch.arange(len(arrays))}
-    return _dataset(arrays, table, provenance, missing_labels(task, len(arrays)), split, digest)
+    y = missing_labels(provenance.labels.task("graph"), len(arrays))
+    return _dataset(arrays, table, provenance, y, all_test(len(arrays)), digest)
 
 
 def graphs_digest(folder: Path) -> str:

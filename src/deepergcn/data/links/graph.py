@@ -14,7 +14,7 @@ from torch import Tensor
 from deepergcn.data.encodings import MOST_EMBEDDINGS
 from deepergcn.data.links.pairs import Bools, Ints
 from deepergcn.data.tables.columns import Columns
-from deepergcn.data.tables.edges import both_directions, distinct_edges, edge_ends
+from deepergcn.data.tables.edges import distinct_edges, edge_ends, stored_edges
 from deepergcn.data.tables.features import FeatureColumn, infer_features, read_features
 from deepergcn.errors import InputError
 
@@ -42,11 +42,7 @@ class LinkGraph:
 
     def stored(self) -> tuple[Tensor, Tensor | None, bool]:
         """The edges and their features as a dataset holds them, and whether each stands for both directions."""
-        edge_index, edge_attr = torch.from_numpy(self.ends.astype(np.int32)), self.edge_attr
-        if not self.directed and bool((edge_index[0] == edge_index[1]).any()):
-            edge_index, edge_attr = both_directions(edge_index, edge_attr)
-            return edge_index, edge_attr, False
-        return edge_index, edge_attr, not self.directed
+        return stored_edges(self.ends, self.edge_attr, directed=self.directed)
 
 
 def read_edges(

@@ -14,20 +14,19 @@ from deepergcn.data.links.negatives import draw_distinct
 from deepergcn.data.links.pairs import Ints, is_in, pair_keys
 from deepergcn.data.links.table import LinkTable, read_link_table
 from deepergcn.data.provenance import LinkProvenance
-from deepergcn.data.split import FRACTIONS, check_split, column_split, random_split
+from deepergcn.data.split import FRACTIONS, all_test, check_split, column_split, random_split
 from deepergcn.data.storage.cache import cache_file, cached
 from deepergcn.data.storage.digest import file_digest, text_digest
 from deepergcn.data.storage.folders import data_root
-from deepergcn.data.tables.columns import Columns, errors_in, read_columns
+from deepergcn.data.tables.columns import Columns, as_names, errors_in, other_columns, read_columns
 from deepergcn.data.tables.edges import node_ids
 from deepergcn.data.tables.features import infer_features
+from deepergcn.data.tables.files import Table, read_table, table_path, with_rows
 from deepergcn.data.task import LINK_METRICS, Metric, Task
 from deepergcn.errors import InputError
 from deepergcn.user_cache import real_path
 
 _VERSION = 1  # of what is cached: to be raised when the same files give another dataset
-
-Table = str | Path | Columns
 
 
 def read_links(
@@ -79,10 +78,10 @@ def read_links(
     if negatives < 1:
         raise InputError(f"negatives is {negatives}; expected at least 1")
     given = {"links": links, "nodes": nodes, "edges": edges}
-    files = {name: _path(table) for name, table in given.items() if table is not None}
+    files = {name: table_path(table) for name, table in given.items() if table is not None}
 
     def build() -> Dataset:
-        tables = {name: table if isinstance(table, Columns) else _read(table) for name, table in given.items()}
+        tables = {name: None if table is None else read_table(table) for name, table in given.items()}
         link_table, node_table, edge_table = tables["links"], tables["nodes"], tables["edges"]
         assert link_table is not None
         ends = (source_column, target_column)
@@ -164,20 +163,18 @@ def read_link_graph(nodes: str | Path | None, edges: str | Path | None, provenan
         raise InputError(f"--{'edges' if nodes else 'nodes'}: expected the tables of nodes and of edges together")
     node_table, edge_table = read_columns(Path(nodes)), read_columns(Path(edges))
     ids = node_ids(node_table, provenance.id_column)
-    if not len(ids):
-        raise InputError(f"{node_table.path}: the table has no rows")
+    with_rows(node_table)
     ends = (provenance.source_column, provenance.target_column)
     graph = read_edges(
         edge_table, ids, ends, node_table.path, directed=provenance.directed, columns=provenance.edge_features
     )
     x, _ = node_features(node_table, provenance.features, len(ids))
-    none = torch.empty(0, dtype=torch.int64)
     return link_dataset(
         graph,
         name=node_table.path.name,
         pairs=np.zeros((2, 1), dtype=np.int64),
         y=torch.full((1, 1), torch.nan),
-        split={"train": none, "valid": none, "test": torch.arange(1)},
+        split=all_test(1),
         x=x,
         x_categories=None,
         node_ids=tuple(ids.to_pylist()),
@@ -221,19 +218,11 @@ def link_dataset(
     )
 
 
-def _path(table: Table) -> Path:
-    return table.path if isinstance(table, Columns) else Path(table)
-
-
-def _read(table: str | Path | None) -> Columns | None:
-    return None if table is None else read_columns(Path(table))
-
-
 def _columns(table: Columns | None, taken: set[str], named: str | Sequence[str] | None) -> tuple[str, ...]:
     """The columns of features: those that are named, else all that have no other role."""
     if named is not None:
-        return (named,) if isinstance(named, str) else tuple(named)
-    return () if table is None or not len(table) else tuple(name for name in table.names if name not in taken)
+        return as_names(named)
+    return () if table is None or not len(table) else other_columns(table, taken)
 
 
 def _split(rows: LinkTable, column: str | None, fractions: Sequence[float], seed: int) -> dict[str, Tensor]:

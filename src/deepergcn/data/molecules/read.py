@@ -23,12 +23,12 @@ from deepergcn.data.molecules.repeated import count_molecules
 from deepergcn.data.molecules.rows import MoleculeRows, check_molecule_file, open_rows, parse_rows
 from deepergcn.data.molecules.skipped import write_skipped
 from deepergcn.data.provenance import MoleculeProvenance
-from deepergcn.data.split import FRACTIONS, check_split, scaffold_split
+from deepergcn.data.split import FRACTIONS, all_test, check_split, scaffold_split
 from deepergcn.data.storage.cache import cache_file, cached
 from deepergcn.data.storage.digest import file_digest, text_digest
 from deepergcn.data.storage.folders import data_root
 from deepergcn.data.storage.progress import ProgressHook
-from deepergcn.data.tables.columns import errors_in
+from deepergcn.data.tables.columns import as_names, errors_in
 from deepergcn.data.tables.labels import infer_labels, missing_labels, read_labels
 from deepergcn.data.tables.parts import check_choice, named_parts, split_by_names, split_labelled, valid_share
 from deepergcn.data.task import Kind, Metric, Task
@@ -101,7 +101,7 @@ def read_molecules(
         warn: log a warning if rows are skipped.
     """
     opened, path = (path, path.table.path) if isinstance(path, MoleculeRows) else (None, Path(path))
-    columns = (targets,) if isinstance(targets, str) else tuple(targets)
+    columns = as_names(targets)
     check_choice(split, MoleculeSplit)
     check_split(fractions, seed)
     if fold is not None:
@@ -205,13 +205,13 @@ def read_molecules_to_predict(
         raise InputError(f"{path}: molecules are graphs; the task is of level {task.level!r}")
     rows = opened or open_rows(path, smiles_column, id_column, delimiter)
     found = parse_rows(rows, None, fragments=fragments, strict=strict, workers=workers, progress=progress)
-    count, none = len(found.positions), torch.empty(0, dtype=torch.int64)
+    count = len(found.positions)
     dataset = molecule_dataset(
         found.graphs,
         name=path.name,
         task=task,
         y=missing_labels(task, count),
-        split={"train": none, "valid": none, "test": torch.arange(count)},
+        split=all_test(count),
         digest=rows.table.digest(),
         label_names=tuple(label_names),
         ids=rows.ids(found.positions),

@@ -23,6 +23,7 @@ from deepergcn.data.storage.endings import MOLECULE_NAMES, SDF_NAMES, SMI_NAMES,
 from deepergcn.data.storage.progress import ProgressHook
 from deepergcn.data.storage.source_files import check_file
 from deepergcn.data.tables.columns import Columns, errors_in, read_column_blocks, read_columns
+from deepergcn.data.tables.files import with_rows
 from deepergcn.data.tables.labels import LabelSchema
 from deepergcn.errors import InputError, quote
 
@@ -104,8 +105,7 @@ def record_rows(
 
 def table_rows(table: Columns, smiles_column: str | None, id_column: str | None) -> MoleculeRows:
     """The rows of a table with a column of SMILES."""
-    if not len(table):
-        raise InputError(f"{table.path}: the table has no rows")
+    with_rows(table)
     if smiles_column is None or (smiles_column not in table.names and smiles_column.lower() == "smiles"):
         smiles_column = _find_smiles(table)
     table.require([smiles_column], "SMILES")

@@ -216,6 +216,16 @@ class Columns:
         return np.where(np.isinf(values), np.nan, values), other | np.isinf(values)
 
 
+def as_names(names: str | Sequence[str]) -> tuple[str, ...]:
+    """The names of columns, where one may be given alone."""
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def other_columns(table: Columns, taken: set[str]) -> tuple[str, ...]:
+    """The columns of a table that have no other role."""
+    return tuple(name for name in table.names if name not in taken)
+
+
 def read_columns(path: Path, delimiter: str | None = None) -> Columns:
     """Read a file ``.csv``, ``.tsv`` (with a header; or ``.gz`` of them), ``.parquet`` or ``.xlsx``.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow.compute as pc
+import torch
 from torch import Tensor
 
 from deepergcn.data.dataset import directed
@@ -81,6 +82,19 @@ def parallel_edges(ends: npt.NDArray[np.int64]) -> int:
     """The number of edges between two nodes beyond the first."""
     pairs = np.unique(ends[0] * (ends.max(initial=0) + 1) + ends[1])
     return int(ends.shape[1]) - len(pairs)
+
+
+def stored_edges(
+    ends: npt.NDArray[np.int64], edge_attr: Tensor | None, *, directed: bool
+) -> tuple[Tensor, Tensor | None, bool]:
+    """The edges and their features as a dataset holds them, and whether each stands for both directions.
+
+    Where there are loops, which have one direction, all others are stored in both.
+    """
+    edge_index = torch.from_numpy(ends.astype(np.int32))
+    if not directed and bool((edge_index[0] == edge_index[1]).any()):
+        return *both_directions(edge_index, edge_attr), False
+    return edge_index, edge_attr, not directed
 
 
 def both_directions(edge_index: Tensor, edge_attr: Tensor | None) -> tuple[Tensor, Tensor | None]:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from deepergcn.data.labels import joint_kind, label_array
-from deepergcn.data.tables.columns import Columns
+from deepergcn.data.tables.columns import Columns, as_names
 from deepergcn.data.tables.kinds import class_names, column_kind, number_name
 from deepergcn.data.tables.positive import positive_last
 from deepergcn.data.task import METRICS, Kind, Level, Metric, Task
@@ -74,7 +74,7 @@ def infer_labels(
         raise InputError(f"{table.path}: a label column is named twice in {', '.join(columns)}")
     if kind is not None and kind not in METRICS:
         raise InputError(f"kind is {kind!r}; expected one of {', '.join(METRICS)}")
-    gaps = (missing,) if isinstance(missing, str) else tuple(missing)
+    gaps = as_names(missing)
     table = table.without(columns, gaps)
     table.require(columns, "labels")
     for column in columns:
@@ -97,7 +97,7 @@ def infer_labels(
                 f"{table.path}: label column {column!r} has {len(names)} different values; a {kind} task has {expected}"
             )
     if kind != "multi-class":
-        classes = _in_order(table, columns, classes, (positive,) if isinstance(positive, str) else tuple(positive))
+        classes = _in_order(table, columns, classes, as_names(positive))
     return LabelSchema(tuple(columns), kind, classes, gaps)
 
 

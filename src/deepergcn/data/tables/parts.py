@@ -7,7 +7,7 @@ from torch import Tensor
 
 from deepergcn.data.folds import check_fold, random_fold
 from deepergcn.data.split import column_split, mask_names, mask_part, part_names, random_split, stratified_split
-from deepergcn.data.tables.columns import Columns, errors_in
+from deepergcn.data.tables.columns import Columns, as_names, errors_in
 from deepergcn.data.tables.labels import labelled, strata
 from deepergcn.errors import InputError
 
@@ -27,7 +27,7 @@ def valid_share(fractions: Sequence[float]) -> float:
 
 def named_parts(table: Columns, columns: str | Sequence[str]) -> list[str | None]:
     """The part of every row: by one column of train, valid or test, or by several that are masks."""
-    names = (columns,) if isinstance(columns, str) else tuple(columns)
+    names = as_names(columns)
     if not names:
         raise InputError(f"{table.path}: the split names no column; expected the name of one, or of several masks")
     table.require(names, "split")
@@ -39,6 +39,21 @@ def named_parts(table: Columns, columns: str | Sequence[str]) -> list[str | None
         )
     with errors_in(table.path):
         return part_names(cells[names[0]], names[0]) if len(names) == 1 else mask_names(cells)
+
+
+def split_rows(
+    table: Columns,
+    y: Tensor,
+    split: str,
+    split_column: str | Sequence[str] | None,
+    fractions: Sequence[float],
+    seed: int,
+    fold: Sequence[int] | None = None,
+) -> dict[str, Tensor]:
+    """The split of rows with these labels: by the columns that give it, else as :func:`split_labelled`."""
+    if split_column is None:
+        return split_labelled(table, y, split, fractions, seed, fold)
+    return split_by_names(table, named_parts(table, split_column), y, fractions, seed)
 
 
 def split_by_names(

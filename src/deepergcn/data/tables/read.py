@@ -12,18 +12,18 @@ from torch import Tensor
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.folds import check_fold
 from deepergcn.data.provenance import AnyProvenance, EdgeCounts, TableProvenance
-from deepergcn.data.split import FRACTIONS, check_split
+from deepergcn.data.split import FRACTIONS, all_test, check_split
 from deepergcn.data.storage.cache import cache_file, cached
 from deepergcn.data.storage.digest import file_digest, text_digest
 from deepergcn.data.storage.folders import data_root
-from deepergcn.data.tables.columns import Columns, read_columns
-from deepergcn.data.tables.edges import both_directions, distinct_edges, edge_ends, node_ids, parallel_edges
+from deepergcn.data.tables.columns import Columns, as_names, other_columns
+from deepergcn.data.tables.edges import distinct_edges, edge_ends, node_ids, parallel_edges, stored_edges
 from deepergcn.data.tables.features import Unseen, infer_features, read_features, warn_of_gaps
-from deepergcn.data.tables.files import table_files, tables_digest
+from deepergcn.data.tables.files import Table, read_table, table_files, tables_digest, with_rows
 from deepergcn.data.tables.labels import infer_labels, missing_labels, read_labels
-from deepergcn.data.tables.parts import Split, check_choice, named_parts, split_by_names, split_labelled
+from deepergcn.data.tables.parts import Split, check_choice, split_rows
 from deepergcn.data.tables.sparse import Entries, dense_features, infer_sparse, read_entries, read_entries_again
-from deepergcn.data.task import Kind, Metric, Task
+from deepergcn.data.task import Kind, Metric
 from deepergcn.errors import InputError
 from deepergcn.user_cache import expand, real_path
 
@@ -31,8 +31,8 @@ _VERSION = 2  # of what is cached: to be raised when the same files give another
 
 
 def read_tables(
-    nodes: str | Path | Columns,
-    edges: str | Path | Columns | None = None,
+    nodes: Table,
+    edges: Table | None = None,
     *,
     label: str | Sequence[str] = (),
     id_column: str = "id",
@@ -105,26 +105,21 @@ def read_tables(
         check_fold(fold)
         if split_column is not None:
             raise InputError("a fold makes its own split; expected no split_column")
-    node_file, edge_file = table_files(
-        nodes.path if isinstance(nodes, Columns) else nodes, edges.path if isinstance(edges, Columns) else edges
-    )
-    labels, numbers, categories = _names(label), _names(numeric), _names(categorical)
+    node_file, edge_file = table_files(nodes, edges)
+    labels, numbers, categories = as_names(label), as_names(numeric), as_names(categorical)
 
     def build() -> Dataset:
-        node_table = with_rows(nodes if isinstance(nodes, Columns) else read_columns(node_file, delimiter))
-        edge_table = edges if isinstance(edges, Columns) else read_columns(edge_file, delimiter)
+        node_table = with_rows(_read(nodes, node_file, delimiter))
+        edge_table = _read(edges, edge_file, delimiter)
         label_schema = infer_labels(node_table, labels, kind, positive=positive, missing=missing)
         y = read_labels(node_table, label_schema)
-        if split_column is None:
-            parts = split_labelled(node_table, y, split, fractions, seed, fold)
-        else:
-            parts = split_by_names(node_table, named_parts(node_table, split_column), y, fractions, seed)
+        parts = split_rows(node_table, y, split, split_column, fractions, seed, fold)
         ids = node_ids(node_table, id_column)
         ends = edge_ends(edge_table, ids, source_column, target_column, node_file)
-        taken = {id_column, *labels, *_names(split_column or ())}
-        node_columns = _others(node_table, taken) if features is None else _names(features)
-        edge_columns = _others(edge_table, {source_column, target_column}) if len(edge_table) else ()
-        edge_columns = edge_columns if edge_features is None else _names(edge_features)
+        taken = {id_column, *labels, *as_names(split_column or ())}
+        node_columns = other_columns(node_table, taken) if features is None else as_names(features)
+        edge_columns = other_columns(edge_table, {source_column, target_column}) if len(edge_table) else ()
+        edge_columns = edge_columns if edge_features is None else as_names(edge_features)
         known, both = {*node_columns, *edge_columns}, {*numbers} & {*categories}
         for name in (*numbers, *categories):
             if name not in known or name in both:
@@ -150,14 +145,12 @@ def read_tables(
             sparse=None if entries is None else infer_sparse(entries, len(node_table), projection),
             nodes_digest=text_digest(ids.to_pylist()) if same_nodes else None,
         )
-        task = label_schema.task("node")
         return _dataset(
             provenance,
             node_table,
             edge_table,
             ids,
             ends,
-            task=task,
             y=y,
             split=parts,
             digest=digest,
@@ -176,8 +169,8 @@ def read_tables(
 
 
 def read_tables_to_predict(
-    nodes: str | Path | Columns,
-    edges: str | Path | Columns | None = None,
+    nodes: Table,
+    edges: Table | None = None,
     *,
     provenance: AnyProvenance | None,
     unseen: Unseen = "error",
@@ -194,11 +187,9 @@ def read_tables_to_predict(
     """
     if not isinstance(provenance, TableProvenance):
         raise InputError("provenance: expected that of a dataset of tables of nodes and edges")
-    node_file, edge_file = table_files(
-        nodes.path if isinstance(nodes, Columns) else nodes, edges.path if isinstance(edges, Columns) else edges
-    )
-    node_table = with_rows(nodes if isinstance(nodes, Columns) else read_columns(node_file, provenance.delimiter))
-    edge_table = edges if isinstance(edges, Columns) else read_columns(edge_file, provenance.delimiter)
+    node_file, edge_file = table_files(nodes, edges)
+    node_table = with_rows(_read(nodes, node_file, provenance.delimiter))
+    edge_table = _read(edges, edge_file, provenance.delimiter)
     ids = node_ids(node_table, provenance.id_column)
     ends = edge_ends(edge_table, ids, provenance.source_column, provenance.target_column, node_file)
     _check_nodes(ids, provenance, node_file)
@@ -206,17 +197,14 @@ def read_tables_to_predict(
     warn_of_gaps(edge_table, provenance.edge_features)
     sparse_file = None if sparse is None else Path(sparse)
     entries = read_entries_again(sparse_file, ids, provenance, node_file, unseen)
-    none = torch.empty(0, dtype=torch.int64)
-    task = provenance.labels.task("node")
     return _dataset(
         provenance,
         node_table,
         edge_table,
         ids,
         ends,
-        task=task,
-        y=missing_labels(task, len(node_table)),
-        split={"train": none, "valid": none, "test": torch.arange(len(node_table))},
+        y=missing_labels(provenance.labels.task("node"), len(node_table)),
+        split=all_test(len(node_table)),
         digest=text_digest(
             node_table.digest(), edge_table.digest(), *([] if sparse is None else [file_digest(Path(sparse))])
         ),
@@ -226,6 +214,11 @@ def read_tables_to_predict(
     )
 
 
+def _read(table: Table | None, file: Path, delimiter: str | None) -> Columns:
+    """The table that has been read already, else that of the file."""
+    return read_table(table if isinstance(table, Columns) else file, delimiter)
+
+
 def _dataset(
     provenance: TableProvenance,
     nodes: Columns,
@@ -233,7 +226,6 @@ def _dataset(
     ids: Any,
     ends: npt.NDArray[np.int64],
     *,
-    task: Task,
     y: Tensor,
     split: dict[str, Tensor],
     digest: str,
@@ -246,21 +238,17 @@ def _dataset(
     kept = distinct_edges(pairs, edge_attr)
     loops, parallel = int((ends[0] == ends[1]).sum()), 0 if edge_attr is None else parallel_edges(pairs[:, kept])
     counts = EdgeCounts(rows=len(edges), loops=loops, repeated=ends.shape[1] - len(kept), parallel=parallel)
-    edge_index = torch.from_numpy(ends[:, kept].astype(np.int32))
     edge_attr = None if edge_attr is None else edge_attr[kept]
+    edge_index, edge_attr, symmetric = stored_edges(ends[:, kept], edge_attr, directed=provenance.directed)
     x = read_features(nodes, provenance.features, unseen)
     if entries is not None:
         assert provenance.sparse is not None
         assert sparse_file is not None
         more = dense_features(entries, provenance.sparse, len(nodes), sparse_file)
         x = more if x is None else torch.cat((x, more), dim=1)
-    symmetric = not provenance.directed
-    if symmetric and bool((edge_index[0] == edge_index[1]).any()):
-        edge_index, edge_attr = both_directions(edge_index, edge_attr)
-        symmetric = False
     return Dataset(
         name=nodes.path.name,
-        task=task,
+        task=provenance.labels.task("node"),
         node_ptr=torch.tensor([0, len(nodes)]),
         edge_ptr=torch.tensor([0, edge_index.shape[1]]),
         edge_index=edge_index,
@@ -282,18 +270,3 @@ def _check_nodes(ids: Any, provenance: TableProvenance, node_file: Path) -> None
             f"{node_file}: its ids are not those of training in the same order; the network has learned an embedding "
             "for each node of its training data, and others have none"
         )
-
-
-def with_rows(table: Columns) -> Columns:
-    """The table, if it has rows."""
-    if not len(table):
-        raise InputError(f"{table.path}: the table has no rows")
-    return table
-
-
-def _names(names: str | Sequence[str]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
-
-
-def _others(table: Columns, taken: set[str]) -> tuple[str, ...]:
-    return tuple(name for name in table.names if name not in taken)

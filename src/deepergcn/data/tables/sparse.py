@@ -18,6 +18,7 @@ from deepergcn.data.storage.memory import check_memory
 from deepergcn.data.storage.source_files import check_file
 from deepergcn.data.tables.columns import Columns, read_columns
 from deepergcn.data.tables.features import Unseen
+from deepergcn.data.tables.files import with_rows
 from deepergcn.errors import InputError, quote
 
 FEATURE, VALUE = "feature", "value"
@@ -174,8 +175,7 @@ def _table(
 ) -> Entries:
     path = table.path
     table.require([id_column, FEATURE, VALUE], "sparse features")
-    if not len(table):
-        raise InputError(f"{path}: the table has no rows")
+    with_rows(table)
     names = table.text(FEATURE)
     if names.null_count:
         raise InputError(f"{path}: row {names.to_pylist().index(None) + 1}: the feature is empty")

@@ -1,14 +1,12 @@
 """The names of types of nodes and edges, as users write them: ``type.column`` and ``source,relation,target``."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-from deepergcn.data.tables.columns import Columns
+from deepergcn.data.tables.columns import as_names
+from deepergcn.data.tables.files import Table
 from deepergcn.data.typed.dataset import EdgeType
 from deepergcn.errors import InputError, listed, quote
 
-Table = str | Path | Columns
-"""A file, or a table that has been read already."""
 NodeTables = Mapping[str, Table]
 """The table of every type of nodes."""
 EdgeTables = Mapping[str, Table] | Mapping[EdgeType, Table]
@@ -51,7 +49,7 @@ def check_types(nodes: NodeTables, edges: EdgeTables) -> tuple[dict[str, Table],
 
 def label_of(label: str | Sequence[str], types: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     """The type that is predicted, and the columns of its labels, from ``"type.column"``."""
-    labels = (label,) if isinstance(label, str) else tuple(label)
+    labels = as_names(label)
     if not labels:
         raise InputError("label: expected TYPE.COLUMN, the column to learn")
     found = [split_name(one, types, "label") for one in labels]
@@ -77,7 +75,7 @@ def named_columns(
     """For every type the columns that each option names, as ``"type.column"``."""
     found: dict[str, dict[str, tuple[str, ...]]] = {one: dict.fromkeys(options, ()) for one in types}
     for option, names in options.items():
-        for name in (names,) if isinstance(names, str) else names:
+        for name in as_names(names):
             one, column = split_name(name, types, option)
             found[one][option] += (column,)
             if sum(column in columns for columns in found[one].values()) > 1:
@@ -85,11 +83,6 @@ def named_columns(
                     f"{option}: {quote(name)} is named as {' and '.join(options)}; expected one of the two"
                 )
     return found
-
-
-def columns_of(table: Columns, taken: set[str]) -> tuple[str, ...]:
-    """The columns of a table that have no other role."""
-    return tuple(name for name in table.names if name not in taken)
 
 
 def _check_name(name: object, what: str) -> None:

@@ -1,7 +1,6 @@
 """One graph from tables of nodes and edges of several types."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,22 +9,20 @@ import torch
 from torch import Tensor
 
 from deepergcn.data.provenance import AnyProvenance, TypedEdgeProvenance, TypedTableProvenance
-from deepergcn.data.split import FRACTIONS, check_split
+from deepergcn.data.split import FRACTIONS, all_test, check_split
 from deepergcn.data.storage.digest import file_digest, text_digest
-from deepergcn.data.tables.columns import Columns, read_columns
+from deepergcn.data.tables.columns import Columns, as_names, other_columns
 from deepergcn.data.tables.edges import both_directions, distinct_edges, end_numbers, node_ids
 from deepergcn.data.tables.features import Unseen, infer_features, read_features
+from deepergcn.data.tables.files import read_table, with_rows
 from deepergcn.data.tables.labels import infer_labels, missing_labels, read_labels
-from deepergcn.data.tables.parts import Split, check_choice, named_parts, split_by_names, split_labelled
-from deepergcn.data.tables.read import with_rows
+from deepergcn.data.tables.parts import Split, check_choice, split_rows
 from deepergcn.data.task import Kind, Metric, Task
 from deepergcn.data.typed.dataset import EdgeType, TypedDataset, TypedEdges
 from deepergcn.data.typed.names import (
     EdgeTables,
     NodeTables,
-    Table,
     check_types,
-    columns_of,
     edge_key,
     label_of,
     named_columns,
@@ -96,12 +93,8 @@ def read_typed_tables(
     predicted = node_tables[target]
     schema = infer_labels(predicted, labels, kind, positive=positive, missing=missing)
     y = read_labels(predicted, schema)
-    if split_column is None:
-        parts = split_labelled(predicted, y, split, fractions, seed)
-    else:
-        parts = split_by_names(predicted, named_parts(predicted, split_column), y, fractions, seed)
-    by_column = (split_column,) if isinstance(split_column, str) else tuple(split_column or ())
-    taken = {id_column, *labels, *by_column}
+    parts = split_rows(predicted, y, split, split_column, fractions, seed)
+    taken = {id_column, *labels, *as_names(split_column or ())}
     in_train = np.zeros(len(predicted), dtype=bool)
     in_train[parts["train"].numpy()] = True
     wanted = _wanted_features(features, node_tables, edge_tables)
@@ -109,7 +102,7 @@ def read_typed_tables(
 
     def inferred(key: str, table: Columns, others: set[str], rows: npt.NDArray[np.bool_] | None = None) -> Any:
         given = wanted[key]
-        names = columns_of(table, others) if given is None else tuple(given)
+        names = other_columns(table, others) if given is None else tuple(given)
         for option, columns in kinds[key].items():
             unknown = next((name for name in columns if name not in names), None)
             if unknown is not None:
@@ -163,9 +156,7 @@ def read_typed_tables_to_predict(
     node_tables = {name: with_rows(read_table(node_files[name], provenance.delimiter)) for name in provenance.nodes}
     edge_tables = {edge_type: read_table(edge_files[edge_type], provenance.delimiter) for edge_type in expected}
     task, count = provenance.labels.task("node"), len(node_tables[provenance.target])
-    none = torch.empty(0, dtype=torch.int64)
-    split = {"train": none, "valid": none, "test": torch.arange(count)}
-    return _dataset(provenance, node_tables, edge_tables, task, missing_labels(task, count), split, unseen)
+    return _dataset(provenance, node_tables, edge_tables, task, missing_labels(task, count), all_test(count), unseen)
 
 
 def _dataset(
@@ -262,13 +253,8 @@ def _wanted_features(
     for key, names in (features or {}).items():
         if key not in wanted:
             raise InputError(f"features: there is no type {key!r}; the types are {_all([*wanted])}")
-        wanted[key] = (names,) if isinstance(names, str) else names
+        wanted[key] = as_names(names)
     return wanted
-
-
-def read_table(table: Table, delimiter: str | None = None) -> Columns:
-    """The columns of a file; those of a table that has been read already as they are."""
-    return table if isinstance(table, Columns) else read_columns(Path(table), delimiter)
 
 
 def _all(names: Sequence[str]) -> str:

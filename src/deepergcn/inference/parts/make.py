@@ -11,6 +11,7 @@ from deepergcn.data.molecules.parse import parse_molecules
 from deepergcn.data.molecules.read import molecule_dataset
 from deepergcn.data.molecules.rows import MoleculeRows
 from deepergcn.data.provenance import MoleculeProvenance
+from deepergcn.data.split import all_test
 from deepergcn.data.storage.csv_text import header_length
 from deepergcn.data.tables.labels import missing_labels
 from deepergcn.inference.inputs import Rows, check_features
@@ -91,13 +92,13 @@ class PartMaker:
         parsed = parse_molecules(opened.texts, form=opened.form, fragments=fragments, workers=1, describe=describing)
         if not len(parsed.positions):  # a part without a molecule has the columns of the others: methane stands in
             parsed = replace(parse_molecules(["C"], describe=describing), skipped=parsed.skipped)
-        count, none = len(parsed.positions), torch.empty(0, dtype=torch.int64)
+        count = len(parsed.positions)
         dataset = molecule_dataset(
             parsed.graphs,
             name=opened.table.path.name,
             task=task,
             y=missing_labels(task, count),
-            split={"train": none, "valid": none, "test": torch.arange(count)},
+            split=all_test(count),
             digest="",
         )
         if names:

@@ -6,7 +6,7 @@ from typing import Any
 
 from deepergcn.data.dataset import PARTS
 from deepergcn.data.split import is_truth, mask_part, part_of
-from deepergcn.data.tables.columns import Columns
+from deepergcn.data.tables.columns import Columns, as_names
 from deepergcn.data.tables.parts import named_parts
 from deepergcn.data.task import Kind
 from deepergcn.errors import InputError
@@ -25,8 +25,7 @@ class SplitChoice:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that give the split; empty if none does."""
-        named = self.options.get("split_column", ())
-        return (named,) if isinstance(named, str) else tuple(named)
+        return as_names(self.options.get("split_column", ()))
 
 
 def choose_split(

@@ -102,10 +102,7 @@ def own_tables(
     if isinstance(nodes, Columns) and isinstance(edges, Columns):
         node_table, edge_table = nodes, edges
     else:
-        files = table_files(
-            nodes.path if isinstance(nodes, Columns) else nodes, edges.path if isinstance(edges, Columns) else edges
-        )
-        node_table, edge_table = (read_columns(file, delimiter) for file in files)
+        node_table, edge_table = (read_columns(file, delimiter) for file in table_files(nodes, edges))
     labels = named_columns(node_table, [label] if isinstance(label, str) else list(label))
     schema = infer_labels(
         node_table, labels, choices.kind, positive=tuple(choices.positive), missing=tuple(choices.missing)

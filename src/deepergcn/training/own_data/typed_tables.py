@@ -6,11 +6,12 @@ from typing import Any, get_args
 from deepergcn.data.provenance import TypedTableProvenance
 from deepergcn.data.registry import NOT_DESCRIBED, checked_options
 from deepergcn.data.tables.columns import Columns
+from deepergcn.data.tables.files import read_table
 from deepergcn.data.tables.labels import infer_labels
 from deepergcn.data.tables.parts import Split
 from deepergcn.data.typed.dataset import EdgeType, TypedDataset
 from deepergcn.data.typed.names import EdgeTables, NodeTables, check_types, edge_key, label_of
-from deepergcn.data.typed.read import read_table, read_typed_tables
+from deepergcn.data.typed.read import read_typed_tables
 from deepergcn.recipes.schema import DataSection, TypedTables
 from deepergcn.runs.data_report import Column
 from deepergcn.training.own_data.choices import Choices
