@@ -234,7 +234,7 @@ def test_the_files_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     found = own_tables(nodes, edges, label="y", root=tmp_path)
     recipe = load_recipe("own-tables", found.settings)
     monkeypatch.setattr("deepergcn.runs.dataset.load_described", refuse_to_read)
-    monkeypatch.setattr("deepergcn.data.tables.read.read_columns", refuse_to_read)
+    monkeypatch.setattr("deepergcn.data.tables.files.read_columns", refuse_to_read)
     assert load_data(recipe, found.loaded) is found.loaded.dataset
     other = recipe.data.model_copy(update={"options": {**recipe.data.options, "directed": True}})
     with pytest.raises(AssertionError, match="read again"):
