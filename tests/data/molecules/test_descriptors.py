@@ -1,6 +1,8 @@
 """Descriptors beside the graphs of molecules: what they count, and where they are unknown."""
 
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 from typing import get_args
 
@@ -201,6 +203,23 @@ def test_molecules_that_are_parsed_anyway_are_described_on_the_way() -> None:
             assert values is not None
             assert expected is not None
             np.testing.assert_array_equal(values.numpy(), expected.numpy())
+
+
+def test_processes_are_started_only_if_that_takes_less_than_they_save(monkeypatch: pytest.MonkeyPatch) -> None:
+    used = []
+
+    def here(function: Callable[..., object], arguments: Iterable[tuple[object, ...]], jobs: int) -> Iterator[object]:
+        used.append(jobs)
+        return starmap(function, arguments)
+
+    monkeypatch.setattr(descriptors, "in_processes", here)
+    texts = ["CCO", "not one", "c1ccccc1", None] * 250
+    few = molecule_descriptors(texts, ("morgan", "properties"), workers=2)
+    assert not used
+    monkeypatch.setattr(descriptors, "_WORTH_PROCESSES", 0.5)
+    many = molecule_descriptors(texts, ("morgan", "properties"), workers=2)
+    assert used == [2]
+    assert_close(many.fields(), few.fields(), rtol=0, atol=0, equal_nan=True)
 
 
 def test_no_molecule_has_the_columns_of_others() -> None:

@@ -38,7 +38,8 @@ from deepergcn.errors import InputError, listed
 RADIUS = 2
 _MOST = 1e30  # a larger number is as unknown as an infinite one: its square would not be finite
 _CHUNK = 100
-_WORTH_PROCESSES = 500
+_SECONDS = {"morgan": 0.0002, "maccs": 0.001, "properties": 0.001, "rdkit": 0.01}  # for a drug, about
+_WORTH_PROCESSES = 5.0  # seconds: a process takes three or four to start
 
 _log = logging.getLogger(__name__)
 
@@ -145,7 +146,7 @@ def _compute(
         return MoleculeDescriptors()
     size = MORGAN_SIZE + MACCS_SIZE + 4 * (len(PROPERTIES) + len(NUMBERS))
     check_memory(len(texts) * size, f"descriptors of {len(texts)} molecules")
-    if len(texts) < _WORTH_PROCESSES:
+    if len(texts) * sum(_SECONDS[kind] for kind in kinds) < _WORTH_PROCESSES:
         workers = 1
     chunks = [texts[start : start + _CHUNK] for start in range(0, len(texts), _CHUNK)]
     with contextlib.closing(_chunks(chunks, kinds, form, fragments, workers)) as results:
