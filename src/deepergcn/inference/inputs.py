@@ -76,25 +76,34 @@ class Rows:
     smiles: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How an input is read, where not as in training.
+
+    Attributes:
+        smiles_column, id_column, delimiter, unseen, skipped_file, progress, node_features: As for
+            :meth:`deepergcn.inference.predictor.Predictor.predict`.
+        known_labels: Whether a network that takes labels as inputs is given those of the input.
+    """
+
+    smiles_column: str | None = None
+    id_column: str | None = None
+    delimiter: str | None = None
+    unseen: Unseen = "error"
+    skipped_file: str | Path | None = None
+    progress: ProgressHook | None = None
+    node_features: str | Path | None = None
+    known_labels: bool = True
+
+
 def read_rows_to_predict(
     data: Input,
     edges: Edges,
     recipe: Recipe,
     info: RunInfo,
-    *,
-    smiles_column: str | None = None,
-    id_column: str | None = None,
-    delimiter: str | None = None,
-    unseen: Unseen = "error",
-    skipped_file: str | Path | None = None,
-    progress: ProgressHook | None = None,
-    node_features: str | Path | None = None,
-    known_labels: bool = True,
+    how: Reading = Reading(),  # noqa: B008 (it is frozen)
 ) -> Rows:
-    """The rows of an input, read as the data that the network was trained on.
-
-    Where labels are inputs of the network, it is given those of the input, unless ``known_labels`` is False.
-    """
+    """The rows of an input, read as the data that the network was trained on."""
     task = info.inputs.task.task()
     molecules = task.level == "graph" and info.inputs.nodes == ATOM_SIZES
     if molecules and edges is not None:
@@ -102,26 +111,25 @@ def read_rows_to_predict(
     if isinstance(data, Dataset):
         rows = _whole(_prepared(data, recipe))
     elif isinstance(data, Mapping) or isinstance(edges, Mapping) or isinstance(info.provenance, TypedTableProvenance):
-        rows = _typed_tables(data, edges, recipe, info.provenance, unseen)
+        rows = _typed_tables(data, edges, recipe, info.provenance, how.unseen)
     elif isinstance(info.provenance, TableProvenance):
-        rows = _tables(data, edges, recipe, info.provenance, delimiter, unseen, node_features, known_labels)
+        rows = _tables(data, edges, recipe, info.provenance, how)
     elif isinstance(info.provenance, GraphProvenance):
         rows = _graphs(data, recipe, info.provenance)
     elif not isinstance(data, str | Path):
         if not molecules:
             raise InputError("a list of SMILES cannot be predicted: the network was not trained on molecules")
-        trained = info.provenance.smiles_column if isinstance(info.provenance, MoleculeProvenance) else None
-        opened = rows_in_memory(data, smiles_column, id_column, trained)
-        rows = _molecules(opened, recipe, info, skipped_file, progress)
+        opened = rows_in_memory(data, how.smiles_column, how.id_column, _smiles_column(info))
+        rows = _molecules(opened, recipe, info, how)
         if len(opened.table.names) == 1:  # a list, which the ids repeat
             rows = dataclasses.replace(rows, table=None)
     elif molecules and (Path(data).name.lower().endswith(MOLECULE_NAMES) or Path(data).is_file()):
         check_molecule_file(Path(data))
+        smiles_column = how.smiles_column
         if smiles_column is None and not Path(data).name.lower().endswith(SDF_NAMES + SMI_NAMES):
-            known = info.provenance
-            smiles_column = known.smiles_column if isinstance(known, MoleculeProvenance) else None
-        opened = open_rows(Path(data), smiles_column, id_column, delimiter or _delimiter(info))
-        rows = _molecules(opened, recipe, info, skipped_file, progress)
+            smiles_column = _smiles_column(info)
+        opened = open_rows(Path(data), smiles_column, how.id_column, how.delimiter or _delimiter(info))
+        rows = _molecules(opened, recipe, info, how)
     elif molecules and str(data) not in SOURCES and not Path(data).exists():
         raise InputError(
             f"{data}: there is no such file or dataset; expected a name that ends in {', '.join(MOLECULE_NAMES)}, or "
@@ -144,24 +152,17 @@ def _whole(dataset: Dataset) -> Rows:
     return Rows(dataset.replace(split=all_test(count)), ids, torch.arange(count))
 
 
-def _tables(
-    nodes: Input,
-    edges: Edges,
-    recipe: Recipe,
-    provenance: TableProvenance,
-    delimiter: str | None,
-    unseen: Unseen,
-    sparse: str | Path | None,
-    known_labels: bool,
-) -> Rows:
+def _tables(nodes: Input, edges: Edges, recipe: Recipe, provenance: TableProvenance, how: Reading) -> Rows:
     if isinstance(nodes, str | Path) and (edges is None or isinstance(edges, str | Path)):
         files = table_files(nodes, edges)
-        node_table, edge_table = (read_columns(file, delimiter or provenance.delimiter) for file in files)
+        node_table, edge_table = (read_columns(file, how.delimiter or provenance.delimiter) for file in files)
     else:
         node_table, edge_table = tables_in_memory(nodes, edges, provenance)
-    dataset = read_tables_to_predict(node_table, edge_table, provenance=provenance, unseen=unseen, sparse=sparse)
+    dataset = read_tables_to_predict(
+        node_table, edge_table, provenance=provenance, unseen=how.unseen, sparse=how.node_features
+    )
     if KNOWN_LABELS in recipe.data.transforms or {"name": KNOWN_LABELS} in recipe.data.transforms:
-        dataset = _with_labels(dataset, node_table, provenance.labels, known_labels)
+        dataset = _with_labels(dataset, node_table, provenance.labels, how.known_labels)
     return dataclasses.replace(_whole(_prepared(dataset, recipe)), table=node_table)
 
 
@@ -199,21 +200,15 @@ def _typed_tables(
     return _whole(_prepared(dataset, recipe))
 
 
-def _molecules(
-    rows: MoleculeRows,
-    recipe: Recipe,
-    info: RunInfo,
-    skipped_file: str | Path | None,
-    progress: ProgressHook | None,
-) -> Rows:
+def _molecules(rows: MoleculeRows, recipe: Recipe, info: RunInfo, how: Reading) -> Rows:
     dataset = read_molecules_to_predict(
         rows,
         info.inputs.task.task(),
         label_names=info.label_names,
-        fragments=_fragments(info),
+        fragments=kept_fragments(info),
         descriptors=recipe.data.descriptors,
-        skipped_file=skipped_file,
-        progress=progress,
+        skipped_file=how.skipped_file,
+        progress=how.progress,
         warn=False,
     )
     assert isinstance(dataset.provenance, MoleculeProvenance)
@@ -223,10 +218,15 @@ def _molecules(
     return Rows(_prepared(dataset, recipe), ids, torch.from_numpy(row_numbers) - 1, skipped, rows.table, smiles)
 
 
-def _fragments(info: RunInfo) -> Fragments:
+def kept_fragments(info: RunInfo) -> Fragments:
     """Which fragments of a molecule were kept in training."""
     known = info.provenance
     return known.fragments if isinstance(known, MoleculeProvenance) else "all"
+
+
+def _smiles_column(info: RunInfo) -> str | None:
+    known = info.provenance
+    return known.smiles_column if isinstance(known, MoleculeProvenance) else None
 
 
 def _delimiter(info: RunInfo) -> str | None:

@@ -15,7 +15,7 @@ from deepergcn.data.tables.features import Unseen
 from deepergcn.data.task import Metric
 from deepergcn.errors import InputError
 from deepergcn.inference.evaluate import evaluate_parts, evaluate_rows
-from deepergcn.inference.inputs import Edges, Input, Rows, read_rows_to_predict
+from deepergcn.inference.inputs import Edges, Input, Reading, Rows, read_rows_to_predict
 from deepergcn.inference.links import embed_nodes, predict_pairs
 from deepergcn.inference.predictions import Embeddings, Predictions, at_rows, probabilities
 from deepergcn.inference.trained import load_trained
@@ -106,9 +106,8 @@ class Predictor:
         if self.task.level == "link" and not isinstance(data, Dataset):
             data, edges = _untyped(data, edges)
             return predict_pairs(self, data, nodes, edges)
-        return self.predict_rows(
-            self._rows(data, edges, smiles_column, id_column, delimiter, unseen, skipped_file, progress, node_features)
-        )
+        how = Reading(smiles_column, id_column, delimiter, unseen, skipped_file, progress, node_features)
+        return self.predict_rows(self._rows(data, edges, how))
 
     def predict_rows(self, rows: Rows) -> Predictions:
         """A prediction for every one of these rows."""
@@ -146,9 +145,8 @@ class Predictor:
         if self.task.level == "link" and not isinstance(data, Dataset):
             data, edges = _untyped(data, edges)
             return embed_nodes(self, data, nodes, edges, id_column)
-        return self.embed_rows(
-            self._rows(data, edges, smiles_column, id_column, delimiter, unseen, skipped_file, progress, node_features)
-        )
+        how = Reading(smiles_column, id_column, delimiter, unseen, skipped_file, progress, node_features)
+        return self.embed_rows(self._rows(data, edges, how))
 
     def embed_rows(self, rows: Rows) -> Embeddings:
         """The features of every one of these rows before the head."""
@@ -164,7 +162,7 @@ class Predictor:
         id_column: str | None = None,
     ) -> Rows:
         """What there is to predict, as the network takes it; the arguments are those of :meth:`predict`."""
-        return self._rows(data, edges, smiles_column, id_column, None, "error", None, None)
+        return self._rows(data, edges, Reading(smiles_column, id_column))
 
     def outputs(self, dataset: Dataset) -> Tensor:
         """The outputs [items, outputs] for the items of a dataset, before probabilities are taken."""
@@ -245,10 +243,8 @@ class Predictor:
         if schema is None:
             raise InputError(f"{data}: the network was trained on a named dataset; expected one of your own data")
         # A label that is to be scored is not given to the network.
-        rows = self._rows(
-            data, edges, smiles_column, None, delimiter, unseen, None, progress, node_features, known_labels=False
-        )
-        return evaluate_rows(self, rows, schema, metrics)
+        how = Reading(smiles_column, None, delimiter, unseen, None, progress, node_features, known_labels=False)
+        return evaluate_rows(self, self._rows(data, edges, how), schema, metrics)
 
     def is_trained_on(
         self, data: str | Path, edges: str | Path | None = None, node_features: str | Path | None = None
@@ -266,34 +262,8 @@ class Predictor:
         """The dataset that the network was trained on; the arguments are those of :meth:`evaluate_all`."""
         return trained_data(self, data, edges, nodes, node_features)
 
-    def _rows(
-        self,
-        data: Input,
-        edges: Edges,
-        smiles_column: str | None,
-        id_column: str | None,
-        delimiter: str | None,
-        unseen: Unseen,
-        skipped_file: str | Path | None,
-        progress: ProgressHook | None,
-        node_features: str | Path | None = None,
-        *,
-        known_labels: bool = True,
-    ) -> Rows:
-        return read_rows_to_predict(
-            data,
-            edges,
-            self.recipe,
-            self.info,
-            smiles_column=smiles_column,
-            id_column=id_column,
-            delimiter=delimiter,
-            unseen=unseen,
-            skipped_file=skipped_file,
-            progress=progress,
-            node_features=node_features,
-            known_labels=known_labels,
-        )
+    def _rows(self, data: Input, edges: Edges, how: Reading) -> Rows:
+        return read_rows_to_predict(data, edges, self.recipe, self.info, how)
 
     def embedding(self, batch: GraphBatch) -> Tensor:
         """The features before the head of a batch; those of the type that is predicted where there are types."""

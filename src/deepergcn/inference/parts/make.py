@@ -10,11 +10,10 @@ from deepergcn.data.molecules.descriptors import describe, molecule_descriptors
 from deepergcn.data.molecules.parse import parse_molecules
 from deepergcn.data.molecules.read import molecule_dataset
 from deepergcn.data.molecules.rows import MoleculeRows
-from deepergcn.data.provenance import MoleculeProvenance
 from deepergcn.data.split import all_test
 from deepergcn.data.storage.csv_text import header_length
 from deepergcn.data.tables.labels import missing_labels
-from deepergcn.inference.inputs import Rows, check_features
+from deepergcn.inference.inputs import Rows, check_features, kept_fragments
 from deepergcn.inference.parts.folder import PartJob, PartRecord
 from deepergcn.inference.predictor import Predictor
 from deepergcn.ops.operators.heap import keep_freed
@@ -85,8 +84,7 @@ class PartMaker:
         return Made(part.number, content, record)
 
     def _rows(self, opened: MoleculeRows) -> Rows:
-        task, trained = self.model.task, self.model.info.provenance
-        fragments = trained.fragments if isinstance(trained, MoleculeProvenance) else "all"
+        task, fragments = self.model.task, kept_fragments(self.model.info)
         names = self.model.recipe.data.descriptors
         describing = partial(describe, names=names) if names else None
         parsed = parse_molecules(opened.texts, form=opened.form, fragments=fragments, workers=1, describe=describing)
