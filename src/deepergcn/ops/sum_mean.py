@@ -1,5 +1,7 @@
 """Sum and mean of the messages, fast: the definitions are ``reference.sum`` and ``reference.mean``."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -10,10 +12,12 @@ from deepergcn.ops.edge import EdgeTerm
 from deepergcn.ops.kernels.contract import Gradients, Tensors
 from deepergcn.ops.kernels.cpu import sum_mean as kernels
 from deepergcn.ops.operators import affine
-from deepergcn.ops.operators.aggregation import register
+from deepergcn.ops.operators.aggregation import is_eager, needs_definition, register
 from deepergcn.ops.operators.cpu import array, chunk_count, edge_arrays, floor_and_eps, run_backward
-from deepergcn.ops.operators.device import has_kernels
+from deepergcn.ops.operators.device import has_kernels, on_gpu
 from deepergcn.ops.operators.dispatch import aggregate
+from deepergcn.ops.operators.heap import gives_back
+from deepergcn.ops.path import is_forward_only
 from deepergcn.ops.reference import EPS
 
 
@@ -96,4 +100,28 @@ def _definition(
     return (reference.mean if average else reference.sum)(x, adjacency, edge, eps=eps)
 
 
-_operator = register("sum_mean", _forward, _backward, _shapes, _definition, keeps_out=False)
+_registered = register("sum_mean", _forward, _backward, _shapes, _definition, keeps_out=False)
+_sum = gives_back(_forward)
+
+
+def _operator(x: Tensor, unused: Tensor, graph: Tensors, edge: Tensors, eps: float | None, average: int) -> Tensor:
+    if eps is not None or edge or is_forward_only() or not is_eager(x) or on_gpu(x):
+        return _registered(x, unused, graph, edge, eps, average)
+    out: Tensor = _Linear.apply(x, graph)  # type: ignore[no-untyped-call]
+    return out / _degree(graph, x.dtype) if average else out
+
+
+class _Linear(torch.autograd.Function):
+    """The sum of x itself: backward is the sum over the reversed edges, for which x need not be kept."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, graph: Tensors) -> Tensor:
+        ctx.graph, ctx.num_sources = graph, x.shape[0]
+        return _sum(x, x, graph, (), None, 0)[0]
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        [g], reversed_graph = grads, [*ctx.graph[3:], *ctx.graph[:3]]
+        if needs_definition():
+            return reference.sum(g, Adjacency(g.shape[0], ctx.num_sources, *reversed_graph), eps=None), None
+        return _sum(g, g, reversed_graph, (), None, 0)[0], None

@@ -201,6 +201,19 @@ def test_a_result_of_an_aggregation_may_be_changed_in_place() -> None:
         assert_close(grads[1], grads[0])
 
 
+@pytest.mark.parametrize("theirs", [pyg.SumAggregation(), pyg.MeanAggregation(), pyg.PowerMeanAggregation()])
+def test_messages_may_be_changed_in_place_where_pyg_does_not_keep_them(theirs: nn.Module) -> None:
+    grads = []
+    for module in (theirs, deepergcn.accelerate(copy.deepcopy(theirs))):
+        x = features(8, rows=10).abs().requires_grad_()
+        messages = x * 1
+        out = module(messages, EDGES[1], None, 7)
+        messages.zero_()
+        out.pow(2).sum().backward()
+        grads.append(x.grad)
+    assert_close(grads[1], grads[0])
+
+
 @pytest.mark.parametrize("aggr", ["softmax", "powermean", "mean", "max"])
 def test_features_of_inference_mode(aggr: str) -> None:
     with torch.inference_mode():
