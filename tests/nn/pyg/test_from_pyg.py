@@ -185,6 +185,15 @@ def test_a_module_in_two_places_stays_one() -> None:
     assert ours.get_submodule("2.conv") is ours.get_submodule("0.conv")
 
 
+def test_weights_that_modules_share_are_not_parted() -> None:
+    one, tied, softmax = make(learn_t=True), make(learn_t=True), make(learn_t=True)
+    tied.mlp[0].weight = one.mlp[0].weight
+    softmax.aggr_module = one.aggr_module
+    for other, name in ((tied, "mlp.0.weight"), (softmax, "aggr_module.t")):
+        with pytest.raises(InputError, match=rf"ModuleList: its modules share weights \(0.{name} and 1.{name}\)"):
+            from_pyg(nn.ModuleList([one, other]))
+
+
 def test_aggregations_inside_other_convolutions() -> None:
     torch.manual_seed(0)
     theirs = pyg.SAGEConv(8, 8, aggr=pyg.SoftmaxAggregation(learn=True)).double()

@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from torch import nn
+from torch.nn.parameter import is_lazy
 
-from deepergcn.errors import InputError
+from deepergcn.errors import InputError, listed
 from deepergcn.nn.unchanged import has_hooks
 
 Converter = Callable[[Any, str, "Replacement"], nn.Module]
@@ -28,7 +29,13 @@ class Replacement:
 
     def of(self, module: nn.Module) -> nn.Module:
         """A copy of ``module`` with everything replaced."""
-        return self(copy.deepcopy(module), type(module).__name__)
+        new = self(copy.deepcopy(module), type(module).__name__)
+        if _num_trainable(new) > _num_trainable(module):
+            raise InputError(
+                f"{type(module).__name__}: its modules share weights ({_shared_weights(module)}), which their "
+                "equivalents would not; expected modules with weights of their own"
+            )
+        return new
 
     def __call__(self, module: nn.Module, path: str) -> nn.Module:
         if module not in self.done:
@@ -48,6 +55,19 @@ class Replacement:
             if child is not None:
                 module._modules[name] = self(child, f"{path}.{name}")
         return module
+
+
+def _num_trainable(module: nn.Module) -> int:
+    """The number of weights that are learned; those that are not initialized yet have none to share."""
+    return sum(p.numel() for p in module.parameters() if p.requires_grad and not is_lazy(p))
+
+
+def _shared_weights(module: nn.Module) -> str:
+    """The weights that have several names, for an error message."""
+    names: dict[int, list[str]] = {}
+    for name, parameter in module.named_parameters(remove_duplicate=False):
+        names.setdefault(id(parameter), []).append(name)
+    return listed([" and ".join(several) for several in names.values() if len(several) > 1])
 
 
 def check_unchanged(module: nn.Module, path: str) -> None:
