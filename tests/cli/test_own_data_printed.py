@@ -63,7 +63,8 @@ PRINTED = {
     "0 and 1 as numbers": mine(molecules(lambda i: i % 2), "y: regression, as --task says", task="regression"),
     "missing labels": mine(molecules(lambda i: "" if i % 6 == 0 else i % 2), "1 30, 0 20", "10 missing"),
     "gaps in other words": mine(
-        molecules(lambda i: ["NA", "N/A", "NaN", "null"][i % 4] if i < 20 else i % 2), "20 missing"
+        molecules(lambda i: ["NA", "N/A", "NaN", "null"][i % 4] if i < 20 else i % 2),
+        "20 missing (empty or 'N/A', 'NA', 'NaN', 'null')",
     ),
     "-1 for missing": mine(
         molecules(lambda i: i % 3 - 1), "y: binary, since it holds 0 and 1", "20 missing", missing=["-1"]
@@ -137,6 +138,24 @@ PRINTED = {
     "a feature that tells the label": graph(
         nodes(size=size, group=lambda i: "ABC"[i % 3]), "caution   feature 'group' tells the class of y in every row"
     ),
+    "numbers that tell the label": graph(
+        nodes(
+            code=lambda i: (i % 3) * 10,
+            wide=lambda i: f"{i % 3 + i / 100}",
+            size=size,
+            six=lambda i: f"{'abc'[i % 3]}{i % 2}",
+        ),
+        "caution   feature 'code' tells the class of y in every row",
+        "caution   feature 'wide' tells the class of y in every row",
+        "caution   feature 'six' tells the class of y in every row",
+    ),
+    "a feature in another unit than the label": graph(
+        nodes(number, size=size, grams=lambda i: f"{i * 370 + 5}"),
+        "caution   feature 'grams' tells y in every row; --drop it",
+    ),
+    "points that may part thousands": mine(
+        molecules(lambda i: f"{i + 1}.250" if i % 2 else i * 15), "holds 0 and 2.250: a point is read as the decimal"
+    ),
     "one number as two ids": graph(
         nodes(size=size).replace("n3,", "7,").replace("n4,", "007,"),
         "caution   ids '7' and '007' are two nodes: ids are texts; write them alike if not meant",
@@ -203,6 +222,9 @@ PRINTED = {
     "tabs in a csv": mine(molecules(active, between="\t"), "cells between tabs"),
     "another delimiter": mine(molecules(active, between="|"), "cells between '|'s", delimiter="|"),
     "gzip": mine(gzip.compress(molecules(active).encode(), mtime=0), "mine.csv.gz: 60 rows", name="mine.csv.gz"),
+    "delimiters at the ends of the lines": mine(
+        molecules(active, header="smiles,y, ,", **{"": lambda i: ""}), "60 rows", "active 20"
+    ),
     "a byte order mark": mine(b"\xef\xbb\xbf" + molecules(active).encode(), "y: binary"),
     "blanks around the names of columns": mine(molecules(active, header=" Smiles , y "), "y: binary"),
     "windows line ends": mine(molecules(active).replace("\n", "\r\n"), "60 rows"),

@@ -70,6 +70,10 @@ REFUSED = {
         "(as in 2 rows); '007' is one: write them alike",
         edges="source,target\n7,008\n9,010\n",
     ),
+    "a comma in a header between semicolons": mine(
+        molecules(active, header="smiles,y,a", between=";", a=number).replace(";a\n", ";mass, g\n"),
+        "row 1 has 1 columns; expected 2, as the header 'smiles;y;mass, g' has; --delimiter says which one",
+    ),
     "no such target": mine(
         molecules(active),
         "there is no column 'activity' for the labels; the columns are 'smiles', 'y'",

@@ -39,6 +39,28 @@ REFUSED = {
         "row 1: column 'size' is '0,5'; expected a number (with a decimal point: 0.5); --drop leaves",
     ),
     "a feature in money": graph(nodes(size=lambda i: f"${i}.50"), "is '$0.50'; expected a number (without the curr"),
+    "money in the German way": graph(
+        nodes(size=lambda i: f'"{i % 5 + 1}.200,50 €"'),
+        "is '1.200,50 €'; expected a number (without the currency and marks between thousands)",
+    ),
+    "thousands and decimals in the German way": mine(
+        molecules(lambda i: f"{i % 9 + 1}.234,5", between=";"),
+        "is '1.234,5'; expected a number (without points between thousands, and with a decimal point)",
+    ),
+    "decimal commas and NA": graph(
+        nodes(size=lambda i: "NA" if i % 3 else f'"{i % 5},5"'), "column 'size' is '0,5'; expected a number (with a"
+    ),
+    "numbers that float32 cannot tell apart": mine(
+        molecules(lambda i: 1_700_000_000 + i),
+        "label column 'y' lie too close together to be told apart in float32, from 1700000000 to 1700000059; subtract",
+    ),
+    "not available in small letters": mine(
+        molecules(lambda i: ["active", "inactive", "n/a"][i % 3]),
+        "row 3: label column 'y' is 'n/a'; say whether it is a missing label (--missing 'n/a') or a class",
+    ),
+    "none of several classes": mine(
+        molecules(lambda i: ["none", "mild", "severe"][i % 3]), "label column 'y' is 'none'; say whether it is a"
+    ),
     "a feature with many gaps in words": graph(
         nodes(size=lambda i: "n.d." if i % 3 else i), "row 2: column 'size' is 'n.d.'; expected a number; --drop"
     ),

@@ -26,6 +26,7 @@ class TargetReport(_Report):
         positive_reason: why.
         lowest, highest, mean: of numbers.
         missing: rows without a label.
+        missing_texts: the different texts that stand there, other than nothing.
     """
 
     name: str
@@ -38,6 +39,7 @@ class TargetReport(_Report):
     highest: float | None = None
     mean: float | None = None
     missing: NonNegativeInt = 0
+    missing_texts: tuple[str, ...] = ()
 
 
 class SplitReport(_Report):
@@ -198,7 +200,8 @@ def _target(target: TargetReport) -> str:
     if target.mean is not None:
         parts.append(f"{target.lowest:g} to {target.highest:g}, mean {target.mean:.4g}")
     if target.missing:
-        parts.append(f"{target.missing:,} missing")
+        texts = ", ".join(target.missing_texts)
+        parts.append(f"{target.missing:,} missing{f' (empty or {texts})' if texts else ''}")
     return "; ".join(parts)
 
 

@@ -277,13 +277,24 @@ def _arrow_errors(path: Path) -> Iterator[None]:
 
 
 def _named(columns: Columns) -> Columns:
-    """The columns, if no two of them have the same name."""
+    """The columns, if no two of them have the same name; several that have no name are left out if they are empty."""
     with _arrow_errors(columns.path):
+        columns = _without_nameless(columns)
         names = Counter(name.strip() for name in columns.table.column_names)
     for name, times in names.items():
         if times > 1:
             raise InputError(f"{columns.path}: two columns are called {name!r}")
     return columns
+
+
+def _without_nameless(columns: Columns) -> Columns:
+    """Without the columns of delimiters at the ends of the lines, as spreadsheets write them."""
+    table = columns.table
+    nameless = [position for position, name in enumerate(table.column_names) if not name.strip()]
+    texts = {text for position in nameless for text in table.column(position).unique().to_pylist()}
+    if len(nameless) < 2 or any(str(text).strip() for text in texts if text is not None):
+        return columns
+    return replace(columns, table=table.select([n for n in range(table.num_columns) if n not in nameless]))
 
 
 def _first_line(error: Exception) -> str:

@@ -145,8 +145,10 @@ def _parse(path: Path, content: bytes, syntax: "_Syntax", before: int = 0) -> An
             bad = bad_rows[0]
             row, found, expected = bad.number - 1 + before, bad.actual_columns, bad.expected_columns
             first = quote(header[0].decode().strip("\ufeff\r\n"))
+            others = [name for character, name in DELIMITERS.items() if character in header[0].decode()]
+            more = "; --delimiter says which one parts its cells" if len(others) > 1 else ""
             raise InputError(
-                f"{path}: row {row} has {found} columns; expected {expected}, as the header {first} has"
+                f"{path}: row {row} has {found} columns; expected {expected}, as the header {first} has{more}"
             ) from error
         if "straddling" in str(error):
             raise InputError(f"{path}: a row is longer than {_BLOCK >> 20} MB") from error

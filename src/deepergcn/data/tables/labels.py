@@ -17,6 +17,8 @@ from deepergcn.data.tables.positive import positive_last
 from deepergcn.data.task import METRICS, Kind, Level, Metric, Task
 from deepergcn.errors import InputError, listed, quote
 
+_ROUNDING = 1e-3  # of the range of a label's numbers, that a number may be rounded by
+
 
 @dataclass(frozen=True)
 class LabelSchema:
@@ -180,10 +182,18 @@ def _classes(table: Columns, column: str) -> tuple[str, ...]:
 
 
 def _numbers(table: Columns, column: str) -> npt.NDArray[np.float32]:
+    numbers = table.numbers(column)
     with np.errstate(over="ignore"):
-        values = table.numbers(column).astype(np.float32)
+        values = numbers.astype(np.float32)
     if np.isinf(values).any():
         raise InputError(f"{table.path}: {table.not_a_number(column, int(np.isinf(values).argmax()))} within float32")
+    known = ~np.isnan(numbers)
+    spread = np.ptp(numbers[known]) if known.any() else 0.0
+    if spread and np.abs(values - numbers)[known].max() > _ROUNDING * spread:
+        raise InputError(
+            f"{table.path}: the numbers of label column {column!r} lie too close together to be told apart in float32, "
+            f"from {numbers[known].min():.17g} to {numbers[known].max():.17g}; subtract a constant, or use another unit"
+        )
     return values
 
 

@@ -10,17 +10,25 @@ _UNITS = (
     "[nuµμm]?mol(?:/[lL])?|[nuµμm]?g/m?[lL]|g/mol|[kMG]?Hz|years?"
 )
 _APART = r"[, '\u2019\u00a0\u202f]"
+_CURRENCY = r"(?:[$€£¥]|USD|EUR|GBP|CHF|JPY)"
+_AMOUNT = r"[+-]?[0-9][0-9.,'\u2019\u00a0\u202f]*"
 _WAYS = tuple(
     (re.compile(pattern + r"\Z"), hint)
     for pattern, hint in (
         (r"[<>≤≥~≈]=?\s*(?P<n>" + _NUMBER + ")", "a censored value: write its limit, {n}, or leave the cell empty"),
         (r"(?P<n>[+-]?[1-9][0-9]{0,2},[0-9]{3})", "without the comma if it parts thousands, else with a decimal point"),
         (r"(?P<n>[+-]?[1-9][0-9]{0,2}(?:" + _APART + r"[0-9]{3})+(?:\.[0-9]+)?)", "without marks between thousands"),
+        (
+            r"(?P<n>[+-]?[1-9][0-9]{0,2}(?:(?:\.[0-9]{3})+,[0-9]+|(?:\.[0-9]{3}){2,}))",
+            "without points between thousands, and with a decimal point",
+        ),
         (r"(?P<n>[+-]?[0-9]+,[0-9]+(?:[eE][+-]?[0-9]+)?)", "with a decimal point: {n}"),
         (r"(?P<n>" + _NUMBER + r")\s*%", "without the percent sign: {n}"),
         (r"[\u2212\u2013](?P<n>[0-9]+(?:[.,][0-9]+)?)", "with a hyphen for the minus: -{n}"),
         (r"(?P<n>" + _NUMBER + r")\s*(?:±|\+/-)\s*" + _NUMBER, "the number alone: {n}"),
-        (r"[$€£]\s*(?P<n>" + _NUMBER + ")", "without the currency: {n}"),
+        (_CURRENCY + r"\s*(?P<n>" + _NUMBER + ")", "without the currency: {n}"),
+        (_CURRENCY + r"\s*(?P<n>" + _AMOUNT + ")", "without the currency and marks between thousands"),
+        (r"(?P<n>" + _AMOUNT + r")\s*" + _CURRENCY, "without the currency and marks between thousands"),
         (r"(?P<n>" + _NUMBER + r")\s*(?:" + _UNITS + ")", "without its unit: {n}"),
     )
 )
@@ -29,9 +37,9 @@ _PLAIN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
 
 _WORDS = (
     "n.d.|n.d|nd|n/d|n.a.|n.a|n.t.|nt|?|??|-|--|.|unknown|missing|no data|not determined|not available|not tested|"
-    "inconclusive|unspecified|undetermined|tbd|pending"
+    "inconclusive|unspecified|undetermined|tbd|pending|na|n/a|<na>|nan|null|none"
 )
-_STATES = frozenset(("unknown", "inconclusive", "pending"))  # each may be one of two classes
+_STATES = frozenset(("unknown", "inconclusive", "pending", "none"))  # each may be one of two classes
 _ERRORS = "#n/a|#na|#value!|#div/0!|#ref!|#name?|#num!|#null!"  # of spreadsheets
 _MISSING = frozenset(f"{_WORDS}|{_ERRORS}".split("|"))
 _TRUE = frozenset(("true", "t", "yes", "y", "1"))
@@ -49,7 +57,8 @@ def number_hint(cell: str) -> str | None:
 def means_missing(cell: str, texts: Collection[str]) -> bool:
     """Whether a cell says that its value is not known, among the different texts of its column.
 
-    ``-`` does not beside ``+``, nor ``unknown`` and its like beside one other text.
+    ``-`` does not beside ``+``, nor ``unknown`` and its like beside one other text. The gaps of
+    :data:`deepergcn.data.tables.columns.GAPS` do so in other capitals too.
     """
     if cell == "-" and "+" in texts:
         return False

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,9 @@ _UNUSUAL = r"^(?:0[0-9]{1,29}(?:\.0*)?|[0-9]{1,30}\.0*)$"  # numbers as no compu
 _NUMBER = r"[-+]?[0-9]*[.,]?[0-9]+"
 _RANGE = re.compile(rf"\s*{_NUMBER}\s*(?:[-\u2013\u2014]|\.\.\.?|\bto\b)\s*{_NUMBER}\s*")
 _ORDERS = 4  # of magnitude, from which on a logarithm is learned better
+_PARTED, _WHOLE = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}"), re.compile(r"[+-]?[0-9]{1,3}")
+_FEW = 5  # cells, or rows to a cell, below which agreement may be chance
+_STRAIGHT = 0.99999  # the correlation from which on two columns of numbers are one
 
 
 def cautions(
@@ -48,9 +52,11 @@ def cautions(
         others = [name for name in table.names if name not in schema.columns and not features]
         found += [_limits(table, name, rows) or _units(table, name, rows) for name in others]
         found += [_orders(name, values[:, number]) for number, name in enumerate(schema.columns)]
+        found += [_thousands(table, name) for name in schema.columns]
+    found += [_thousands(table, column.name) for column in features if column.categories is None]
     found += [_minus_one(schema, number, values) for number in range(len(schema.classes))]
     found += [_ranges(schema.columns[number], names) for number, names in enumerate(schema.classes)]
-    if schema.kind in ("binary", "multi-class") and len(values) == len(table):
+    if schema.kind != "multi-label" and len(schema.columns) == 1 and len(values) == len(table):
         found += [_same_as_label(table, schema, column, values[:, 0]) for column in features]
     return tuple(line for line in found if line is not None)
 
@@ -131,14 +137,47 @@ def _ranges(column: str, names: Sequence[str]) -> str | None:
     return f"{column}: classes such as {quote(ranges[0])} are ranges, whose order is not used; numbers would be learned"
 
 
+def _thousands(table: Columns, name: str) -> str | None:
+    """Numbers such as 850 and 1.200, whose point may part thousands, as it does in German."""
+    if table.is_number_type(name):
+        return None
+    cells = table.labels(name).drop_null().unique().to_pylist()
+    parted = [cell for cell in cells if _PARTED.fullmatch(cell)]
+    whole = [cell for cell in cells if _WHOLE.fullmatch(cell)]
+    if not whole or len(parted) < _FEW or len(parted) + len(whole) < len(cells):
+        return None
+    return f"column {name!r} holds {whole[0]} and {parted[0]}: a point is read as the decimal point, not thousands"
+
+
 def _same_as_label(table: Columns, schema: LabelSchema, column: FeatureColumn, labels: Values) -> str | None:
-    """A feature that names the classes in other words, which may not be known of what is to be predicted."""
-    label = schema.columns[0]
-    if column.categories is None or len(column.categories) != len(schema.classes[0]):
-        return None
+    """A feature that says what the label is, which may not be known of what is to be predicted."""
     known = np.flatnonzero(~np.isnan(labels))
-    cells = np.array(table.text(column.name).to_pylist(), dtype=object)[known]
-    pairs = set(zip(cells.tolist(), labels[known].tolist(), strict=True))
-    if len(pairs) != len(column.categories):
+    cells: npt.NDArray[Any]
+    if column.categories is not None:
+        cells = np.array(table.text(column.name).fill_null("").to_pylist(), dtype=np.str_)[known]
+    else:
+        cells = table.numbers(column.name)[known]
+        known, cells = known[~np.isnan(cells)], cells[~np.isnan(cells)]
+    if len(known) < _FEW * 2 or not _tells(cells, labels[known], column.categories is None, bool(schema.classes)):
         return None
-    return f"feature {column.name!r} tells the class of {label} in every row; --drop it if it is not known beforehand"
+    what = "the class of " if schema.classes else ""
+    return (
+        f"feature {column.name!r} tells {what}{schema.columns[0]} in every row; --drop it if it is not known beforehand"
+    )
+
+
+def _tells(cells: npt.NDArray[Any], labels: Values, are_numbers: bool, are_classes: bool) -> bool:
+    """Whether labels follow from cells: each cell has one class, ranges of numbers do, or both lie on a line."""
+    if not are_classes:
+        if not are_numbers:
+            return False
+        with np.errstate(all="ignore"):  # NaN for a constant
+            return abs(float(np.corrcoef(cells, labels)[0, 1])) > _STRAIGHT
+    different, codes = np.unique(cells, return_inverse=True)
+    classes = len(np.unique(labels))
+    if classes < 2 or len(np.unique(np.stack((codes, labels)), axis=1).T) > len(different):
+        return False
+    if len(different) <= len(cells) / _FEW:
+        return True
+    ordered = labels[np.argsort(codes, kind="stable")]
+    return are_numbers and int((np.diff(ordered) != 0).sum()) == classes - 1

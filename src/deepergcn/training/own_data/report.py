@@ -16,6 +16,7 @@ from deepergcn.data.tables.kinds import column_kind
 from deepergcn.data.tables.labels import LabelSchema
 from deepergcn.data.tables.positive import is_meaningful
 from deepergcn.data.task import Kind
+from deepergcn.errors import quote
 from deepergcn.runs.data_report import Column, DataReport, SplitReport, TargetReport
 from deepergcn.training.own_data.cautions import Values, alike_ids, cautions
 from deepergcn.training.own_data.choices import Choices
@@ -101,7 +102,9 @@ def _target(table: Columns, schema: LabelSchema, number: int, values: Values, ch
     kind: Kind = "binary" if schema.kind == "multi-label" else schema.kind
     held = table.without([name], schema.missing)
     reason = choices.kind_reason if choices.kind else f"since it holds {column_kind(held, name)[1]}"
+    texts = table.text(name).filter(held.labels(name).is_null()).drop_null().unique().to_pylist()
     fields: dict[str, Any] = {"name": name, "kind": kind, "reason": reason, "missing": len(values) - len(known)}
+    fields["missing_texts"] = tuple(map(quote, sorted(texts)))
     if not schema.classes:
         if len(known):
             fields |= {"lowest": known.min(), "highest": known.max(), "mean": known.mean()}
