@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from safetensors import safe_open
 
@@ -16,6 +17,7 @@ from deepergcn.data.ogb.layout_writer import write_layout
 from deepergcn.data.task import Task
 from deepergcn.runs.model.model_file import load_model
 from deepergcn.runs.run import Run
+from deepergcn.training.train import train
 
 FORK_SERVER_LOADS = ["tests.training.warm"]
 """What the server has loaded that processes of tests are forked from."""
@@ -51,6 +53,13 @@ def molecule_settings(path: Path, *settings: str) -> list[str]:
         "training.epochs=4",
         *settings,
     ]
+
+
+def trained_run(folder: Path, *settings: str) -> Path:
+    """The run in a folder that small molecules were trained in, with its own cache: for all tests of a module."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DEEPERGCN_DATA", str(folder / "data"))
+        return train(settings=molecule_settings(molecules(folder), *settings), out=folder / "run").path
 
 
 def network(folder: Path, nodes: int = 60) -> Path:

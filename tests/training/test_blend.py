@@ -27,7 +27,7 @@ from deepergcn.runs.run import Run
 from deepergcn.training.blend import choose_weight, fit_blend
 from deepergcn.training.signals import Interrupted
 from deepergcn.training.train import train
-from tests.training.small import molecule_settings, molecules
+from tests.training.small import molecule_settings, molecules, trained_run
 from tests.training.test_forest import data
 
 SETTINGS = (
@@ -72,10 +72,7 @@ def test_weights_that_few_items_cannot_tell_apart_give_way_to_a_half(tmp_path: P
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("blended")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DEEPERGCN_DATA", str(folder / "data"))
-        return train(settings=molecule_settings(molecules(folder), *SETTINGS), out=folder / "run").path
+    return trained_run(tmp_path_factory.mktemp("blended"), *SETTINGS)
 
 
 def test_a_run_keeps_scores_and_predictions_of_both_together(

@@ -15,7 +15,7 @@ from deepergcn.inference.predictor import load
 from deepergcn.nn.descriptors import DescriptorEncoder, DescriptorScale
 from deepergcn.training.own_data import Choices, own_molecules
 from deepergcn.training.train import train
-from tests.training.small import molecule_settings, molecules
+from tests.training.small import trained_run
 from tests.training.trained import write_lines
 
 SETTINGS = ("data.descriptors=[morgan, rdkit]", "training.epochs=1", "model.num_layers=2")
@@ -23,10 +23,7 @@ SETTINGS = ("data.descriptors=[morgan, rdkit]", "training.epochs=1", "model.num_
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("described")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DEEPERGCN_DATA", str(folder / "data"))
-        return train(settings=molecule_settings(molecules(folder), *SETTINGS), out=folder / "run").path
+    return trained_run(tmp_path_factory.mktemp("described"), *SETTINGS)
 
 
 @pytest.fixture(autouse=True)

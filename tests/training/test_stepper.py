@@ -5,19 +5,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from safetensors.torch import load_file
 from torch import nn
 
 from deepergcn.errors import InputError
 from deepergcn.nn.reversible.backward import Backward
 from deepergcn.nn.reversible.function import HandOver
 from deepergcn.runs.callbacks import Callback
-from deepergcn.runs.run import Run
 from deepergcn.training import stepper
 from deepergcn.training.adam import FlatAdam
 from deepergcn.training.signals import Interrupted
 from deepergcn.training.train import train
-from tests.training.small import NOT_REPEATABLE, molecule_settings, molecules
+from tests.training.small import molecule_settings, molecules, repeatable
 
 
 class StopsAt(Callback):
@@ -33,10 +31,6 @@ class StopsAt(Callback):
             signal.raise_signal(signal.SIGTERM)
 
 
-def rows(run: Run) -> list[dict[str, object]]:
-    return [{key: value for key, value in row.items() if key not in NOT_REPEATABLE} for row in run.metrics()]
-
-
 def test_a_run_has_the_same_bits_also_when_it_is_stopped_within_an_epoch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -49,9 +43,7 @@ def test_a_run_has_the_same_bits_also_when_it_is_stopped_within_an_epoch(
     assert stops.told == [(1, 1), (1, 2), (1, 3), (1, 4), (2, 1), (2, 2)]  # the one that was under way too
     assert "epoch 2 after 2 of its steps" in str(left.value)
     later = train(out=tmp_path / "later", resume=True)
-    assert rows(later) == rows(at_once)
-    ours, theirs = load_file(later.model_file), load_file(at_once.model_file)
-    assert all(ours[name].equal(weight) for name, weight in theirs.items())
+    assert repeatable(later) == repeatable(at_once)
 
 
 def test_what_is_not_finite_changes_no_weights_and_is_named_a_step_later(
@@ -86,9 +78,7 @@ def test_layers_that_are_updated_in_backward_change_no_bits(tmp_path: Path, monk
     updated.clear()
     layers = train("solubility", settings=settings, out=tmp_path / "layers")
     assert max(updated) < together
-    assert rows(layers) == rows(at_once)
-    ours, theirs = load_file(layers.model_file), load_file(at_once.model_file)
-    assert all(ours[name].equal(weight) for name, weight in theirs.items())
+    assert repeatable(layers) == repeatable(at_once)
 
 
 def test_a_layer_whose_gradient_is_not_finite_is_named_before_it_is_updated(
