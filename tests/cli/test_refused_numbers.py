@@ -58,9 +58,6 @@ REFUSED = {
         molecules(lambda i: ["active", "inactive", "n/a"][i % 3]),
         "row 3: label column 'y' is 'n/a'; say whether it is a missing label (--missing 'n/a') or a class",
     ),
-    "none of several classes": mine(
-        molecules(lambda i: ["none", "mild", "severe"][i % 3]), "label column 'y' is 'none'; say whether it is a"
-    ),
     "a feature with many gaps in words": graph(
         nodes(size=lambda i: "n.d." if i % 3 else i), "row 2: column 'size' is 'n.d.'; expected a number; --drop"
     ),

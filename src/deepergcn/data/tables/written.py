@@ -37,9 +37,9 @@ _PLAIN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
 
 _WORDS = (
     "n.d.|n.d|nd|n/d|n.a.|n.a|n.t.|nt|?|??|-|--|.|unknown|missing|no data|not determined|not available|not tested|"
-    "inconclusive|unspecified|undetermined|tbd|pending|na|n/a|<na>|nan|null|none"
+    "inconclusive|unspecified|undetermined|tbd|pending|na|n/a|<na>|nan|null"
 )
-_STATES = frozenset(("unknown", "inconclusive", "pending", "none"))  # each may be one of two classes
+_STATES = frozenset(("unknown", "inconclusive", "pending"))  # each may be one of two classes
 _ERRORS = "#n/a|#na|#value!|#div/0!|#ref!|#name?|#num!|#null!"  # of spreadsheets
 _MISSING = frozenset(f"{_WORDS}|{_ERRORS}".split("|"))
 _TRUE = frozenset(("true", "t", "yes", "y", "1"))
@@ -58,7 +58,7 @@ def means_missing(cell: str, texts: Collection[str]) -> bool:
     """Whether a cell says that its value is not known, among the different texts of its column.
 
     ``-`` does not beside ``+``, nor ``unknown`` and its like beside one other text. The gaps of
-    :data:`deepergcn.data.tables.columns.GAPS` do so in other capitals too.
+    :data:`deepergcn.data.tables.columns.GAPS` do so in other capitals too, but ``none`` may well be a class.
     """
     if cell == "-" and "+" in texts:
         return False
