@@ -22,12 +22,13 @@ def molecule_run(folder: Path, kind: str = "classes") -> Path:
     return make_run(folder, small_recipe(molecule_file(folder, kind), targets=["target"], smiles_column="smiles"))
 
 
-def test_contributions_of_a_file_add_up_and_are_written(tmp_path: Path) -> None:
+def test_contributions_of_a_file_add_up_and_are_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     run = molecule_run(tmp_path)
     data = write_lines(tmp_path / "new.csv", "key,smiles", "a,CCCO", "b,not a molecule", "c,c1ccccc1")
     out = tmp_path / "why.csv"
     arguments = ["explain", str(run), str(data), "--id-column", "key", "--output", str(out)]
     app(arguments, standalone_mode=False)
+    assert "1 of 3 rows cannot be read and are not explained; row 2 is 'not a molecule': syntax error" in caplog.text
     with out.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert list(dict.fromkeys(row["id"] for row in rows)) == ["a", "c"]

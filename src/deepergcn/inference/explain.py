@@ -15,7 +15,7 @@ from deepergcn.data.molecules.descriptor_names import columns_of
 from deepergcn.data.provenance import MoleculeProvenance
 from deepergcn.data.storage.csv_text import csv_text
 from deepergcn.data.storage.files import write_text
-from deepergcn.errors import InputError
+from deepergcn.errors import InputError, quote
 from deepergcn.inference.attribution import Attribution, attribute
 from deepergcn.inference.domain import TrainingDomain
 from deepergcn.inference.inputs import Edges, Input
@@ -93,6 +93,12 @@ def explain(
     if model.blend is not None:
         _log.warning("the network alone is explained; predictions are %s", model.blend.described())
     rows = model.rows(data, edges, smiles_column=smiles_column, id_column=id_column)
+    if rows.skipped:
+        first = rows.skipped[0]
+        _log.warning(
+            "%d of %d rows cannot be read and are not explained; row %d is %s: %s",
+            *(len(rows.skipped), len(rows.ids), first.row, quote(first.molecule), first.reason),
+        )
     dataset = rows.dataset
     positions = {rows.ids[row]: number for number, row in reversed(list(enumerate(rows.positions.tolist())))}
     chosen = _chosen(positions, items, most)
