@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from rdkit import Chem
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
@@ -91,6 +92,7 @@ def test_numbers_of_molecules(tmp_path: Path) -> None:
 def test_nodes_are_samples_by_their_ids(of_nodes: NodeClassifier) -> None:
     assert of_nodes.predict_proba([50, 3]).shape == (2, 3)
     np.testing.assert_array_equal(of_nodes.predict_proba([50, 3])[::-1], of_nodes.predict_proba(["3", "50"]))
+    np.testing.assert_array_equal(of_nodes.predict([50, 3]), of_nodes.predict(torch.tensor([50, 3])))
     assert of_nodes.report_ is not None
     assert (of_nodes.report_.rows, of_nodes.report_.targets[0].missing) == (ROWS, 20)
     assert of_nodes.classes_.tolist() == [0, 1, 2]
@@ -125,6 +127,7 @@ def test_molecules_that_cannot_be_read(classifier: MoleculeClassifier) -> None:
         (SMILES, ACTIVE[1:], "inconsistent numbers of samples"),
         (SMILES, None, "y is None"),
         (SMILES, [*ACTIVE[1:], None], "y holds a missing value"),
+        (SMILES, pd.Series([*ACTIVE[1:], pd.NA], dtype="string"), "y holds a missing value"),
         (SMILES, np.arange(ROWS) / 7, "Unknown label type"),
         (np.zeros((ROWS, 3)), ACTIVE, r"X has shape \[60, 3\]; expected SMILES"),
         (np.zeros(ROWS), ACTIVE, "row 1 is .*; expected SMILES"),
@@ -144,6 +147,12 @@ def test_what_nodes_refuse(of_nodes: NodeClassifier) -> None:
         NodeClassifier(**SMALL).fit([0, 1], ["a", "b"])
     with pytest.raises(InputError, match="X: '99' is not the id of a node"):
         of_nodes.predict([99])
+    with pytest.raises(InputError, match="X: '' is not the id of a node"):
+        of_nodes.predict([""])
+    with pytest.raises(InputError, match=r"X holds .*0\.0.*; expected ids of nodes"):
+        of_nodes.predict([0.0, 1])
+    with pytest.raises(InputError, match="label: '' is not the id of a node"):
+        NodeClassifier(pyg(), **SMALL).fit([0, ""], ["a", "b"])
     with pytest.raises(InputError, match="label: '99' is not the id of a node"):
         NodeClassifier(pyg(), **SMALL).fit([0, 99], ["a", "b"])
     with pytest.raises(InputError, match="X names a node twice"):

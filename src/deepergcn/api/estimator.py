@@ -211,13 +211,20 @@ def _checked(y: Any) -> Array:
         raise InputError("y is None; expected a class for every sample")
     array: Array = column_or_1d(y, warn=True)
     if array.dtype.kind == "O":
-        if any(value is None or value != value for value in array):
+        if any(map(_is_missing, array)):
             raise InputError("y holds a missing value; expected a class for every sample")
         if len({isinstance(value, str) for value in array}) > 1:
             raise InputError("y mixes texts and numbers; expected classes of one type")
     elif array.dtype.kind == "f":
         assert_all_finite(array, input_name="y")
     return array
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA is neither equal to itself nor not
+        return True
 
 
 def _class_names(classes: Sequence[Any]) -> list[str]:

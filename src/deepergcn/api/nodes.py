@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from deepergcn.api.estimator import ClassifierPart, NetworkEstimator, RegressorPart, same_length
 from deepergcn.errors import InputError, quote
@@ -144,6 +145,8 @@ class NodeRegressor(RegressorPart, NodeEstimator):
 
 def _ids(X: Any) -> list[str]:
     """The ids of nodes as texts."""
+    if isinstance(X, Tensor):
+        X = X.numpy(force=True)
     shape = np.shape(X) if isinstance(X, np.ndarray) or hasattr(X, "iloc") else None
     if shape is not None and len(shape) == 2 and shape[1] == 1:
         X = np.asarray(X)[:, 0]
@@ -152,13 +155,15 @@ def _ids(X: Any) -> list[str]:
     if X is None or isinstance(X, str | bytes):
         raise InputError(f"X is {quote(X)}; expected a list of ids of nodes")
     samples = list(X)
-    if strange := next((one for one in samples if isinstance(one, float) or np.ndim(one)), None):
+    strange = next((one for one in samples if isinstance(one, float | np.floating) or np.ndim(one)), None)
+    if strange is not None:
         raise InputError(f"X holds {quote(strange)}; expected ids of nodes")
     return [str(one) for one in samples]
 
 
 def _rows(ids: Sequence[str], samples: Sequence[str]) -> list[int]:
     rows = {name: row for row, name in enumerate(ids)}
-    if strange := next((name for name in samples if name not in rows), None):
+    strange = next((name for name in samples if name not in rows), None)
+    if strange is not None:
         raise InputError(f"X: {quote(strange)} is not the id of a node of the graph")
     return [rows[name] for name in samples]

@@ -37,7 +37,7 @@ def frame_table(frame: Any, what: str, index: str | None = None) -> Any:
     else:
         columns = list(zip(*_arrow_columns(frame, what), strict=True))
     names = [name for name, _ in columns]
-    if repeated := next((name for name in names if names.count(name) > 1), None):
+    if (repeated := next((name for name in names if names.count(name) > 1), None)) is not None:
         raise InputError(f"{what}: two columns are called {repeated!r}")
     return pa.table({name: arrow_array(values) for name, values in columns})
 

@@ -95,7 +95,8 @@ def _with_label(tables: GraphTables, label: Any, names: Names) -> GraphTables:
     if isinstance(label, Mapping):
         known = {str(key): value for key, value in label.items()}
         ids = [str(cell) for cell in nodes.column(names.id).to_pylist()] if names.id in nodes.column_names else []
-        if strange := next((key for key in known if key not in set(ids)), None):
+        there = set(ids)
+        if (strange := next((key for key in known if key not in there), None)) is not None:
             raise InputError(f"label: {strange!r} is not the id of a node")
         columns = {"label": arrow_array([known.get(key) for key in ids])}
     else:
