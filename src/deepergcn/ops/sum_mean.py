@@ -11,10 +11,10 @@ from deepergcn.ops.check import Parameter, check_types
 from deepergcn.ops.edge import EdgeTerm
 from deepergcn.ops.kernels.contract import Gradients, Tensors
 from deepergcn.ops.kernels.cpu import sum_mean as kernels
-from deepergcn.ops.operators import affine
+from deepergcn.ops.operators import affine, device
 from deepergcn.ops.operators.aggregation import is_eager, needs_definition, register
 from deepergcn.ops.operators.cpu import array, chunk_count, edge_arrays, floor_and_eps, run_backward
-from deepergcn.ops.operators.device import has_kernels, on_gpu
+from deepergcn.ops.operators.device import has_kernels
 from deepergcn.ops.operators.dispatch import aggregate
 from deepergcn.ops.operators.heap import gives_back
 from deepergcn.ops.path import is_forward_only
@@ -105,7 +105,7 @@ _sum = gives_back(_forward)
 
 
 def _operator(x: Tensor, unused: Tensor, graph: Tensors, edge: Tensors, eps: float | None, average: int) -> Tensor:
-    if eps is not None or edge or is_forward_only() or not is_eager(x) or on_gpu(x):
+    if eps is not None or edge or is_forward_only() or not is_eager(x) or device.on_gpu(x):
         return _registered(x, unused, graph, edge, eps, average)
     out: Tensor = _Linear.apply(x, graph)  # type: ignore[no-untyped-call]
     return out / _degree(graph, x.dtype) if average else out
