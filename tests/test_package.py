@@ -33,6 +33,8 @@ def test_importing_the_package_is_light_and_reaches_all_of_it() -> None:
         "import sys, deepergcn, deepergcn.data\n"
         "heavy = {'torch', 'numpy', 'numba', 'rdkit', 'pyarrow', 'pydantic'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
+        "import deepergcn.data.molecules.parse, deepergcn.data.storage.files\n"  # of processes that read and write
+        "assert 'torch' not in sys.modules\n"
         "assert {'nn', 'data', 'train', 'InputError'} <= set(dir(deepergcn))\n"
         "deepergcn.nn.GENConv; deepergcn.ops.Adjacency; deepergcn.data.Dataset\n"
     )

@@ -7,13 +7,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from safetensors import SafetensorError
-from safetensors.torch import save_file
-from torch import Tensor
 
 from deepergcn.errors import InputError, TemporaryError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 DAY = 86_400.0
 """Seconds after which a half-written file counts as abandoned."""
@@ -33,8 +35,10 @@ def write_bytes(path: Path, content: bytes) -> None:
         part.write_bytes(content)
 
 
-def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
+def write_tensors(path: Path, tensors: Mapping[str, "Tensor"], metadata: Mapping[str, str]) -> None:
     """Write a safetensors file atomically; with a single metadata entry its bytes are reproducible."""
+    from safetensors.torch import save_file  # here: not all that write a file have loaded torch
+
     owned = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     with replacing(path) as part:
         part.touch()

@@ -9,8 +9,8 @@ from typing import Any
 import numba
 import torch
 
+from deepergcn.machine_code import compile_kernel, kernel_folder
 from deepergcn.ops.kernels.cpu.machine.record import RECORD, every_chunk
-from deepergcn.ops.kernels.machine_code import compile_kernel, kernel_folder
 
 # Products and sums may fuse into one rounding. Nothing else is allowed: NaN and infinity stay what they are.
 # A division by 0 gives infinity or NaN, as in NumPy: the check for it would stop a loop from vectorising.

@@ -13,7 +13,7 @@ import pytest
 from filelock import FileLock, Timeout
 from numba.core.caching import IndexDataCacheFile
 
-from deepergcn.ops.kernels.machine_code import compile_kernel, kernel_folder
+from deepergcn.machine_code import compile_kernel, kernel_folder
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="owners and modes of POSIX")
 
