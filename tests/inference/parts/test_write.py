@@ -16,6 +16,7 @@ from deepergcn.inference.parts.folder import PartJob
 from deepergcn.inference.parts.write import Shard, Written, write_file, write_parts
 from deepergcn.inference.predictor import load
 from tests.cli.program import Program
+from tests.training.small import in_forked_processes
 from tests.training.trained import make_run, molecule_file, small_recipe, write_lines
 
 
@@ -117,7 +118,8 @@ def test_bad_shards(text: str) -> None:
         Shard.parse(text)
 
 
-def test_processes_make_the_same(run: Path, data: Path, tmp_path: Path) -> None:
+def test_processes_make_the_same(run: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(write, "in_processes", in_forked_processes)
     model = load(run)
     write_file(run, model, data, tmp_path / "one.csv", job())
     steps: list[int] = []
