@@ -228,3 +228,13 @@ def test_importing_the_package_stays_light() -> None:
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True)
     with pytest.raises(AttributeError, match="module 'deepergcn' has no attribute 'speed_up'"):
         _ = deepergcn.speed_up
+
+
+@pytest.mark.parametrize("theirs", [pyg.MaxAggregation(), pyg.MinAggregation()])
+def test_difference_an_extremum_of_zero_is_shared_by_its_messages_alone(theirs: nn.Module) -> None:
+    index, gradients = torch.zeros(4, dtype=torch.int64), []
+    for module in (theirs, deepergcn.accelerate(copy.deepcopy(theirs))):
+        x = torch.zeros(4, 1, requires_grad=True)
+        module(x, index, None, 1).sum().backward()
+        gradients.append(x.grad)
+    assert_close(gradients, [torch.full((4, 1), 1 / 5), torch.full((4, 1), 1 / 4)])
