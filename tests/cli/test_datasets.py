@@ -53,7 +53,7 @@ def test_get_uses_the_archive_put_there_by_hand(before: bool, tmp_path: Path, de
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("get", "nothing"), "error: there is no dataset 'nothing' to get; expected one of ogbn-proteins"),
+        (("get", "nothing"), "error: there is no dataset 'nothing' to download; expected one of ogbn-proteins"),
         (("get", "ogbg-molhiv"), "error: {root}/ogbg_molhiv: has no folder raw, which OGB's layout needs"),
         (("get", "ogbg-ppa"), "error: {root}/downloads/ogbg_ppi_medium.zip: is not a valid zip archive"),
     ],

@@ -24,7 +24,7 @@ def test_labels_of_neighbours_tell_what_features_do_not(deepergcn: Program, tmp_
     given = ["--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "role", "--known-labels"]
     trained = deepergcn("train", *given, *SMALL)
     assert trained.code == 0, trained.err
-    assert "labels    those of train nodes are inputs too; a step hides some of them" in trained.out
+    assert "labels    those of train nodes are inputs too; each step hides some of them" in trained.out
     scored = deepergcn("evaluate", "run", "--split", "test")
     assert float(scored.out.split()[-1]) > 0.9  # the features alone tell nothing: 0.5
     assert "its score on train says nothing" in deepergcn("evaluate", "run", "--split", "train").err

@@ -23,7 +23,7 @@ def test_links_are_trained_from_tables_with_two_seeds_and_their_metric(deepergcn
         "train", "--links", links, "--nodes", nodes, "--metric", "mrr,ap", "--runs", 2, "--out", "r", *SMALL
     )
     assert done.code == 0, done.err
-    assert "messages pass over the 96 train links alone; a training step hides its own links from them" in done.out
+    assert "messages pass over the 96 train links alone; each training step hides its own links from them" in done.out
     assert (tmp_path / "r" / "seed-0" / "data.json").is_file()
     assert "test mrr" in done.out
     assert "over 2 seeds" in done.out

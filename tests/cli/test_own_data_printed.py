@@ -37,7 +37,7 @@ PRINTED = {
     ),
     "Y and N": mine(molecules(lambda i: "NY"[i % 2]), "positive is Y (by its meaning"),
     "two colours": mine(
-        molecules(lambda i: ["red", "blue"][i % 2]), "positive is red (the last in order; --positive chooses another)"
+        molecules(lambda i: ["red", "blue"][i % 2]), "positive is red (the last in order; change it with --positive)"
     ),
     "a positive class that is said": mine(molecules(active), "positive is inactive (as given)", positive=["inactive"]),
     "classes of text": mine(
@@ -47,11 +47,11 @@ PRINTED = {
     ),
     "whole numbers": mine(
         molecules(lambda i: i % 5),
-        "y: regression, since it holds whole numbers from 0 to 4; --task multi-class takes them for classes",
+        "y: regression, since it holds whole numbers from 0 to 4; --task multi-class treats them as classes",
         "metric    rmse",
     ),
     "whole numbers as classes": mine(
-        molecules(lambda i: i % 3), "y: multi-class, as --task says", "0 20, 1 20, 2 20", task="multi-class"
+        molecules(lambda i: i % 3), "y: multi-class, from --task", "0 20, 1 20, 2 20", task="multi-class"
     ),
     "two whole numbers": mine(
         molecules(lambda i: i % 2 + 1),
@@ -60,7 +60,7 @@ PRINTED = {
     "decimals": mine(
         molecules(number), "y: regression, since it holds numbers from 0 to 21.83", "0 to 21.83, mean 10.91"
     ),
-    "0 and 1 as numbers": mine(molecules(lambda i: i % 2), "y: regression, as --task says", task="regression"),
+    "0 and 1 as numbers": mine(molecules(lambda i: i % 2), "y: regression, from --task", task="regression"),
     "missing labels": mine(molecules(lambda i: "" if i % 6 == 0 else i % 2), "1 30, 0 20", "10 missing"),
     "gaps in other words": mine(
         molecules(lambda i: ["NA", "N/A", "NaN", "null"][i % 4] if i < 20 else i % 2),
@@ -91,12 +91,12 @@ PRINTED = {
     "all targets without ids": mine(
         molecules(number, header="smiles,y,compound_id", compound_id=lambda i: 1000 + i),
         "y: regression",
-        "left out  compound_id (numbers that are all different, by its name ids)",
+        "left out  compound_id (ids, by its name and different numbers)",
         target=["all"],
     ),
     "plus and minus": mine(molecules(lambda i: "+-"[i % 2]), "positive is + (by its meaning", "- 30"),
     "percent signs as classes": mine(
-        molecules(lambda i: f"{i % 3 * 10}%"), "y: multi-class, as --task says", "0% 20, 10% 20", task="multi-class"
+        molecules(lambda i: f"{i % 3 * 10}%"), "y: multi-class, from --task", "0% 20, 10% 20", task="multi-class"
     ),
     "not determined is missing": mine(
         molecules(lambda i: ["active", "inactive", "n.d."][i % 3]), "y: binary", "20 missing", missing=["n.d."]
@@ -118,25 +118,27 @@ PRINTED = {
     # what may not be meant
     "signs beside the numbers": mine(
         molecules(number, header="smiles,y,Relation", between=";", relation=lambda i: f"'{'=<>'[i % 3]}'"),
-        "caution   column 'Relation' is not = in 40 rows: numbers there are limits",
+        "caution   column 'Relation' is not = in 40 rows: their values are limits",
     ),
     "units beside the numbers": mine(
         molecules(number, header="smiles,y,standard_units", standard_units=lambda i: ["nM", "uM"][i % 2]),
-        "caution   column 'standard_units' holds nM 30, uM 30: numbers are learned as they are",
+        "caution   column 'standard_units' has several units (nM 30, uM 30): values are used as they are",
     ),
     "many orders of magnitude": mine(
         molecules(lambda i: 10 ** (i % 9) * 1.5), "caution   y spans 8 orders of magnitude"
     ),
     "nothing is missing": mine(molecules(active), "caution   --missing zz: no label is zz", missing=["zz"]),
     "-1 as one class of several": graph(
-        nodes(lambda i: i % 4 - 1, size=size), "caution   y: -1 is a class of 15 rows; --missing -1", task="multi-class"
+        nodes(lambda i: i % 4 - 1, size=size),
+        "caution   y: -1 is a class of 15 rows; use --missing -1",
+        task="multi-class",
     ),
     "ranges as classes": graph(
         nodes(lambda i: ["0", "1-3", "4 \u2013 10", ">10"][i % 4], size=size),
-        "caution   y: classes such as '1-3' are ranges, whose order is not used; numbers would be learned",
+        "caution   y: classes such as '1-3' are ranges, whose order is not used; numbers keep the order",
     ),
     "a feature that tells the label": graph(
-        nodes(size=size, group=lambda i: "ABC"[i % 3]), "caution   feature 'group' tells the class of y in every row"
+        nodes(size=size, group=lambda i: "ABC"[i % 3]), "caution   feature 'group' determines the class of y; --drop it"
     ),
     "numbers that tell the label": graph(
         nodes(
@@ -158,7 +160,7 @@ PRINTED = {
     ),
     "one number as two ids": graph(
         nodes(size=size).replace("n3,", "7,").replace("n4,", "007,"),
-        "caution   ids '7' and '007' are two nodes: ids are texts; write them alike if not meant",
+        "caution   ids '7' and '007' are different nodes, since ids are compared as text; write them the same way",
         edges=EDGES.replace("n3,", "7,").replace("n3\n", "7\n").replace("n4,", "007,").replace("n4\n", "007\n"),
     ),
     # the split
@@ -171,18 +173,18 @@ PRINTED = {
     ),
     "a split column": mine(
         molecules(active, header="smiles,y,split", split=part),
-        "column 'split' (--split chooses another): train 30, valid 15, test 15",
+        "column 'split' (change it with --split): train 30, valid 15, test 15",
     ),
     "a split column in capitals": mine(
         molecules(active, header="smiles,y,SPLIT", split=lambda i: part(i).upper()), "column 'SPLIT'"
     ),
     "a split without valid": mine(
         molecules(active, header="smiles,y,split", split=lambda i: "test" if i % 4 == 0 else "train"),
-        "column 'split', and valid drawn from train with seed 0 (--split chooses another): train 40, valid 5, test 15",
+        "column 'split', and valid drawn from train with seed 0 (change it with --split): train 40, valid 5, test 15",
     ),
     "rows in no part": mine(
         molecules(active, header="smiles,y,split", split=lambda i: "" if i % 4 == 0 else part(i)),
-        "train 20, valid 10, test 15, in no part 15",
+        "train 20, valid 10, test 15, unused 15",
     ),
     "another split column": mine(
         molecules(active, header="smiles,y,fold", fold=part), "column 'fold' (as given)", split="fold"
@@ -195,7 +197,7 @@ PRINTED = {
             val_mask=lambda i: masks(i, "valid"),
             test_mask=lambda i: masks(i, "test"),
         ),
-        "masks train_mask, val_mask, test_mask (--split chooses another): train 30, valid 15, test 15",
+        "masks train_mask, val_mask, test_mask (change it with --split): train 30, valid 15, test 15",
     ),
     "fractions and a seed": mine(
         molecules(active),
@@ -217,7 +219,7 @@ PRINTED = {
     ),
     "a rare class": mine(molecules(lambda i: int(i % 10 == 0)), "rare classes have a higher weight in the loss"),
     # the file
-    "semicolons": mine(molecules(active, between=";"), "60 rows, cells between semicolons"),
+    "semicolons": mine(molecules(active, between=";"), "60 rows, delimiter semicolon"),
     "tabs": mine(molecules(active, between="\t"), "cells between tabs", name="mine.tsv"),
     "tabs in a csv": mine(molecules(active, between="\t"), "cells between tabs"),
     "another delimiter": mine(molecules(active, between="|"), "cells between '|'s", delimiter="|"),
@@ -236,18 +238,18 @@ PRINTED = {
     ),
     "salts": mine(
         molecules(active) + "CCO.[Na+].[Cl-],active\n",
-        "1 of several fragments, such as salts (all are kept; --fragments largest keeps one)",
+        "1 with several fragments, such as salts (all are kept; --fragments largest keeps one)",
     ),
     "salts left out": mine(molecules(active) + "CCO.[Na+].[Cl-],active\n", "the largest is kept", fragments="largest"),
     "repeated molecules": mine(
-        molecules(active) + "OC,inactive\n", "1 already in an earlier row; 1 with different labels in different rows"
+        molecules(active) + "OC,inactive\n", "1 repeated from an earlier row; 1 with different labels in different rows"
     ),
     "a regression with censored values": mine(
         molecules(lambda i: ">10" if i == 4 else number(i)),
         "1 skipped: column 'y' is '>10'; expected a number (a censored value: write its limit, 10",
         task="regression",
     ),
-    "dummy atoms": mine(molecules(active) + "*CCO,active\n[1*]CCN,active\n", "2 with atoms of no element, such as *"),
+    "dummy atoms": mine(molecules(active) + "*CCO,active\n[1*]CCN,active\n", "2 with dummy atoms, such as *"),
     "other than molecules": mine(
         molecules(active) + '"InChI=1S/CH4/h1H4",active\nCCO>>CC=O,active\n',
         "an InChI; expected the SMILES of a molecule (1), a reaction; expected",
@@ -268,7 +270,7 @@ PRINTED = {
         nodes(
             size=size, name=lambda i: f"name {i}", day=lambda i: f"2024-01-{i % 28 + 1:02d}", user_id=lambda i: 1000 + i
         ),
-        "left out  name (60 different texts), day (dates), user_id (numbers that are all different, by its name ids)",
+        "left out  name (60 different texts), day (dates), user_id (ids, by its name and different numbers)",
     ),
     "an empty column": graph(nodes(size=size, note=lambda i: ""), "left out  note (empty)"),
     "features that are said": graph(nodes(size=size, weight=number), "features  weight (number)", features=["weight"]),
@@ -301,20 +303,20 @@ PRINTED = {
     "directed edges": graph(nodes(size=size), "60 directed edges", directed=True),
     "gaps in features": graph(
         nodes(size=lambda i: "" if i % 3 else i, colour=lambda i: ["red", "blue", ""][i % 3]),
-        "size (number, 40 gaps filled with the mean), colour (category of 2, 20 gaps in none of them)",
+        "size (number, 40 gaps filled with the mean), colour (category of 2, 20 gaps in no category)",
     ),
     "features that say nothing": graph(
         nodes(size=size, one=lambda i: 5, all=lambda i: "x", fold=lambda i: i % 5),
-        "left out  one (5 in every row), all (x in every row), fold (numbers of folds, by its name)",
+        "left out  one (5 in every row), all (x in every row), fold (fold numbers, by its name)",
     ),
     "an export of Gephi": graph(
         nodes(size=size).replace("id", "Id", 1),
-        "left out  edge Type (it says how the edges are read)",
+        "left out  edge Type (states the direction of the edges)",
         edges="Source,Target,Type\n" + "".join(f"n{i},n{(i * 7 + 1) % ROWS},Undirected\n" for i in range(ROWS)),
     ),
     "parallel edges": graph(
         nodes(size=size),
-        "3 undirected edges; 1 parallel edges with other features, kept",
+        "3 undirected edges; 1 parallel edges with different features, kept",
         edges="source,target,weight\nn1,n2,3\nn2,n1,5\nn3,n4,1\n",
     ),
     "features of edges": graph(

@@ -108,14 +108,14 @@ MISTAKES = {
     "an unknown embedding": (["embed", "run", "classes.csv", "-o", "o.txt"], ("o.txt", ".npz or .parquet or .csv")),
     "a shard of one file": (
         ["predict", "run", "classes.csv", "-o", "o.csv", "--shard", "1/2"],
-        ("--shard: o.csv is one file; expected a folder",),
+        ("--shard: --output is the file o.csv; expected a folder that all shards share",),
     ),
     "a shard that is none": (["predict", "run", "classes.csv", "-o", "o", "--shard", "3/2"], ("'3/2'", "such as 1/4")),
     "parts of no rows": (["predict", "run", "classes.csv", "-o", "o", "--part-rows", "0"], ("--part-rows is 0",)),
     "parts of no format": (["predict", "run", "classes.csv", "-o", "o", "--format", "npz"], ("csv, parquet",)),
     "a format beside an ending": (
         ["predict", "run", "classes.csv", "-o", "o.csv", "--format", "csv"],
-        ("--format: the ending of o.csv is its format",),
+        ("--format: --output is the file o.csv, whose ending is its format; expected a folder",),
     ),
     "no processes": (["embed", "run", "classes.csv", "-o", "o.npz", "--jobs", "0"], ("--jobs is 0",)),
     "two ways to spread": (
@@ -124,17 +124,17 @@ MISTAKES = {
     ),
     "shards of a dataset": (
         ["predict", "run", "solubility", "-o", "o", "--shard", "1/2"],
-        ("--shard is for files of molecules; a node is predicted from the whole graph around it",),
+        ("--shard: works with files of molecules only; other inputs are predicted all at once",),
     ),
     "parts in one file": (
         ["predict", "run", "solubility", "-o", "o.csv", "--part-rows", "5"],
-        ("--part-rows: o.csv is one file; expected a folder as --output",),
+        ("--part-rows: --output is the file o.csv; expected a folder",),
     ),
     "no folder for the output": (["predict", "run", "classes.csv", "-o", "no/o.csv"], ("no/o.csv", "does not exist")),
     "a file of another kind": (["predict", "run", "notes.txt", "-o", "o.csv"], ("notes.txt", "ends in .csv,", ".sdf")),
     "columns of the data of training": (
         ["evaluate", "run", "--smiles-column", "s"],
-        ("--smiles-column: the data of training is read as in training; expected --data with another file",),
+        ("--smiles-column: the training data is read as in training; expected --data with another file",),
     ),
     "an unknown metric in a list": (["evaluate", "run", "--metric", "accuracy, gini"], ("metric is 'gini'",)),
     "an unknown split": (["evaluate", "run", "--split", "holdout"], ("'holdout'", "train, valid, test")),
@@ -200,7 +200,9 @@ def test_a_split_that_names_no_column_is_one_line(deepergcn: Program, tmp_path: 
     answer = deepergcn("train", "--nodes", nodes, "--edges", edges, "--label", "y", "--split", ",", "--out", "run")
     assert answer.code == 2
     assert answer.err.count("\n") == 1
-    assert "nodes.csv: the split names no column; expected the name of one, or of several masks" in answer.err
+    assert (
+        "nodes.csv: the split names no column; expected the name of a split column, or of several masks" in answer.err
+    )
 
 
 def test_parts_and_shards(deepergcn: Program, tmp_path: Path) -> None:

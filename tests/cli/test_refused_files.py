@@ -11,7 +11,7 @@ from tests.cli.own_files import EDGES, active, graph, mine, molecules, nodes, nu
 REFUSED = {
     "two columns of SMILES": mine(
         molecules(active, header="SMILES,y,smiles", smiles=lambda i: "C"),
-        "has the columns 'SMILES', 'smiles'; expected one of SMILES, or --smiles-column",
+        "has the columns 'SMILES', 'smiles'; expected one such column, or --smiles-column",
     ),
     "SMILES by another name": mine(
         molecules(active).replace("smiles", "Structure"),
@@ -19,41 +19,41 @@ REFUSED = {
         "--smiles-column names another",
     ),
     "a title above the header": mine(
-        "Exported today\n" + molecules(active), "row 1 has 2 columns; expected 1, as the header 'Exported today' has"
+        "Exported today\n" + molecules(active), "row 1 has 2 columns; expected 1, as in the header 'Exported today'"
     ),
     "Windows-1252": mine(
         molecules(number).replace("y", "IC50 (µM)", 1).encode("cp1252"),
-        "the header has the byte 0xb5; invalid UTF-8: save it as CSV UTF-8",
+        "the header has the byte 0xb5, which is not UTF-8; save the file as CSV UTF-8",
     ),
-    "UTF-16": mine(molecules(active).encode("utf-16"), "is text in UTF-16: save it as CSV UTF-8"),
+    "UTF-16": mine(molecules(active).encode("utf-16"), "is text in UTF-16; save it as CSV UTF-8"),
     "gzip by another name": mine(
-        gzip.compress(b"smiles,y\n", mtime=0), "is compressed by gzip: let its name end in .gz"
+        gzip.compress(b"smiles,y\n", mtime=0), "is compressed with gzip; rename it to end in .gz"
     ),
-    "a workbook by another name": mine(b"PK\x03\x04", "is a workbook or an archive: let its name end in .xlsx"),
+    "a workbook by another name": mine(b"PK\x03\x04", "is a workbook or an archive; rename a workbook to end in .xlsx"),
     "an archive": mine(b"PK\x03\x04", "is an archive; unpack it first", name="mine.csv.zip"),
     "GraphML": mine("<graphml/>", "read it with networkx and train from Python", name="mine.graphml"),
     "comments above the edges": graph(
         nodes(size=size),
-        "row 1 has 2 columns; expected 1, as the header '# made by me' has",
+        "row 1 has 2 columns; expected 1, as in the header '# made by me'",
         edges="# made by me\n" + EDGES,
     ),
     "comments of one column": graph(
         nodes(size=size),
-        "the header is the first line: remove those above it, which begin with '#'",
+        "the first line must be the header: remove the lines before it that begin with '#'",
         edges="# made by me\n# 60 edges\n",
     ),
     "a line of Excel": mine(
-        "sep=;\n" + molecules(active, between=";"), "remove those above it, which begin with 'sep='"
+        "sep=;\n" + molecules(active, between=";"), "remove the lines before it that begin with 'sep='"
     ),
     "a property of two values": mine(
         "m\n\n\n  0  0\nM  END\n> <y>\n1\n\n> <y>\n2\n\n$$$$\n",
         "record 1 has the property 'y' twice, '1' and '2'",
         name="mine.sdf",
     ),
-    "a table by the name of SMILES": mine("smiles\tid\ty\nC\t1\t1\n", "let its name end in .tsv", name="mine.smi"),
+    "a table by the name of SMILES": mine("smiles\tid\ty\nC\t1\t1\n", "rename it to end in .tsv", name="mine.smi"),
     "directed edges of Gephi": graph(
         nodes(size=size),
-        "by the column 'Type' edges are directed; expected a call with --directed",
+        "edges are directed, according to the column 'Type'; run with --directed",
         edges="Source,Target,Type\nn1,n2,Directed\n",
     ),
     "edges without a header": graph(
@@ -67,7 +67,7 @@ REFUSED = {
     "ids with zeros before them": graph(
         "id,y,size\n" + "".join(f"{i:03d},{'ab'[i % 2]},{i}\n" for i in range(60)),
         "source '7' is not the id of a node",
-        "(as in 2 rows); '007' is one: write them alike",
+        "(as in 2 rows); did you mean '007'?",
         edges="source,target\n7,008\n9,010\n",
     ),
     "a comma in a header between semicolons": mine(

@@ -14,7 +14,7 @@ REFUSED = {
     "an unknown task": mine(molecules(active), "task is 'ranking'; expected one of binary", task="ranking"),
     "targets of several kinds": mine(
         molecules(active, header="smiles,y,z", z=number),
-        "the labels are of several kinds: 'y' is binary, 'z' is regression; train each kind in a run of its own",
+        "the labels are of several kinds: 'y' is binary, 'z' is regression; train a run for each kind",
         target=["y,z"],
     ),
     "-1 beside 0 and 1": mine(
@@ -54,9 +54,7 @@ REFUSED = {
         molecules(lambda i: ["Active", "Inactive", "Inconclusive"][i % 3]),
         "is 'Inconclusive'; say whether it is a missing label (--missing 'Inconclusive') or a class",
     ),
-    "too many classes": mine(
-        molecules(lambda i: f"class {i}"), "at most 50 classes; found 60, which --task multi-class"
-    ),
+    "too many classes": mine(molecules(lambda i: f"class {i}"), "at most 50 classes; found 60: --task multi-class"),
     "a positive class that is none": mine(
         molecules(active), "the positive class is 'yes'; expected one of active, inactive", positive=["yes"]
     ),

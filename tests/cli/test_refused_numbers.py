@@ -18,7 +18,7 @@ REFUSED = {
     "decimal commas in all cells": mine(
         molecules(lambda i: f"{i % 20 / 2}".replace(".", ","), between=";"),
         "row 1: column 'y' is '0,0'; expected a number (with a decimal point: 0.0)",
-        "--task multi-class takes all of them for classes",
+        "or --task multi-class if all values are classes",
     ),
     "thousands": mine(
         molecules(lambda i: f'"{i % 9 + 1},234"'), "is '1,234'; expected a number (without the comma if it parts"
@@ -72,7 +72,7 @@ REFUSED = {
     ),
     "the label as a feature": graph(nodes(size=size), "the column 'y' is a label, an id or the split", features=["y"]),
     "a feature with -999 for gaps": graph(
-        nodes(size=lambda i: -999 if i % 5 == 0 else i / 7), "column 'size' holds -999, which lies apart from its"
+        nodes(size=lambda i: -999 if i % 5 == 0 else i / 7), "column 'size' holds -999, which is far from its"
     ),
     "not determined": mine(
         molecules(lambda i: ["active", "inactive", "n.d."][i % 3]),
@@ -83,16 +83,16 @@ REFUSED = {
     ),
     "a word among numbers": mine(
         molecules(lambda i: "n.d." if i == 5 else number(i)),
-        "row 6: column 'y' is 'n.d.'; expected a number, as most cells of the column are, or --missing 'n.d.' if it",
+        "row 6: column 'y' is 'n.d.'; expected a number, like most cells of the column, or --missing 'n.d.' if it",
     ),
     "-999 among numbers": mine(
-        molecules(lambda i: "-999" if i % 10 == 0 else number(i)), "holds -999, which lies apart", "(--missing -999)"
+        molecules(lambda i: "-999" if i % 10 == 0 else number(i)), "holds -999, which is far from", "(--missing -999)"
     ),
-    "9 beside 0 and 1": mine(molecules(lambda i: 9 if i % 10 == 0 else i % 2), "(--missing 9) or one like the others"),
-    "one number": mine(molecules(lambda i: "5.5"), "label column 'y' is 5.5 in every row; there is nothing to learn"),
+    "9 beside 0 and 1": mine(molecules(lambda i: 9 if i % 10 == 0 else i % 2), "(--missing 9) or is an ordinary value"),
+    "one number": mine(molecules(lambda i: "5.5"), "label column 'y' is 5.5 in every row; expected different values"),
     "infinite numbers": graph(
         nodes(size=lambda i: "inf" if i == 8 else size(i)),
-        "row 9: column 'size' is 'inf'; expected a number, as most cells of the column are; --drop leaves",
+        "row 9: column 'size' is 'inf'; expected a number, like most cells of the column; use --drop",
     ),
     "text among numbers": graph(
         nodes(size=lambda i: "n.d." if i == 8 else size(i)), "row 9: column 'size' is 'n.d.'; expected a number"

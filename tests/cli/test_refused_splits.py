@@ -35,12 +35,12 @@ REFUSED = {
     ),
     "no such split": mine(molecules(active), "there is no column 'part' for the split", split="part"),
     "numbers in strata": mine(
-        molecules(number), "a stratified split expects one label column of classes", split="stratified"
+        molecules(number), "a stratified split needs one label column of classes", split="stratified"
     ),
     "fractions that are none": mine(
         molecules(active), "--split-fractions is 'half'; expected three numbers", split_fractions="half"
     ),
-    "fractions above 1": mine(molecules(active), "expected three that sum to 1", split_fractions="0.8,0.2,0.2"),
+    "fractions above 1": mine(molecules(active), "expected three numbers that sum to 1", split_fractions="0.8,0.2,0.2"),
     "no valid part": mine(
         molecules(active),
         "the valid part has no molecules with a label; expected another --split",
@@ -55,22 +55,24 @@ REFUSED = {
     ),
     "names of parts in another column": mine(
         molecules(active, header="smiles,y,partition", partition=part),
-        "the column 'partition' holds names of parts",
+        "the column 'partition' has names of parts",
         "(--split 'partition') or not (--split random)",
     ),
     "masks by other names": graph(
         nodes(size=size, train=lambda i: int(i < 40), test=lambda i: int(i >= 40)),
-        "the columns 'train', 'test' may be masks; say so by their names (train_mask, test_mask)",
+        "the columns 'train', 'test' may be masks; rename them (train_mask, test_mask)",
     ),
     "is_train alone": graph(
         nodes(size=size, is_train=lambda i: i < 40), "the column 'is_train' is the mask of train alone"
     ),
     "a seed for a column": mine(
         molecules(active, header="smiles,y,split", split=part),
-        "--split-seed: nothing is drawn, since the column 'split' says every part",
+        "--split-seed: has no effect, since the column 'split' gives every part",
         split_seed=4,
     ),
-    "a seed for scaffolds": mine(molecules(active), "a scaffold split draws nothing", split="scaffold", split_seed=4),
+    "a seed for scaffolds": mine(
+        molecules(active), "cannot be combined with a scaffold split", split="scaffold", split_seed=4
+    ),
     "one scaffold": mine(
         molecules(active),
         "the train part has no molecules with a label, since molecules of one scaffold stay together",

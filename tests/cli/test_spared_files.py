@@ -13,14 +13,14 @@ OWN = ("--molecules", "classes.csv", "--target", "target")
 @pytest.mark.parametrize(
     ("arguments", "file", "expected"),
     [
-        (("predict", "run", "classes.csv", "-o", "classes.csv"), "classes.csv", "is read by this command"),
-        (("predict", "run", "classes.csv", "-o", "link.csv"), "classes.csv", "link.csv: is read by this command"),
-        (("embed", "run", "classes.csv", "-o", "./classes.csv"), "classes.csv", "is read by this command"),
-        (("explain", "run", "classes.csv", "-o", "classes.csv"), "classes.csv", "is read by this command"),
-        (("predict", "run", "classes.csv", "-o", "o.csv", "--skipped", "classes.csv"), "classes.csv", "is read by"),
-        (("predict", "run", "classes.csv", "-o", "o.csv", "--skipped", "o.csv"), "o.csv", "is to be written twice"),
+        (("predict", "run", "classes.csv", "-o", "classes.csv"), "classes.csv", "is an input of this command"),
+        (("predict", "run", "classes.csv", "-o", "link.csv"), "classes.csv", "link.csv: is an input of this command"),
+        (("embed", "run", "classes.csv", "-o", "./classes.csv"), "classes.csv", "is an input of this command"),
+        (("explain", "run", "classes.csv", "-o", "classes.csv"), "classes.csv", "is an input of this command"),
+        (("predict", "run", "classes.csv", "-o", "o.csv", "--skipped", "classes.csv"), "classes.csv", "is an input of"),
+        (("predict", "run", "classes.csv", "-o", "o.csv", "--skipped", "o.csv"), "o.csv", "is named for two outputs"),
         (("predict", "run", "classes.csv", "-o", "-"), "classes.csv", "nothing is written to standard output"),
-        (("predict", "run", "classes.csv", "-o", "run/split.csv"), "run/split.csv", "is a file of the run in run"),
+        (("predict", "run", "classes.csv", "-o", "run/split.csv"), "run/split.csv", "belongs to the run in run"),
         (("train", *OWN, "--out", "mine"), "mine/sample.csv", "belongs to no run; expected a new folder for --out"),
         (("train", "mine/recipe.yaml", *OWN, "--out", "."), "recipe.yaml", "belongs to no run; expected a new folder"),
     ],
@@ -47,7 +47,7 @@ def test_tables_of_nodes_stay_too(deepergcn: Program, tmp_path: Path) -> None:
     make_run(tmp_path, small_recipe(nodes, edges, label="y"))
     content = edges.read_bytes()
     answer = deepergcn("predict", "run", nodes, "--edges", edges, "-o", edges)
-    assert answer.err == f"error: {edges}: is read by this command; expected another name for what is written\n"
+    assert answer.err == f"error: {edges}: is an input of this command; expected another file to write to\n"
     assert edges.read_bytes() == content
 
 

@@ -137,19 +137,19 @@ def test_a_signal_ends_in_one_line_that_says_how_to_go_on(deepergcn: Program, mo
         (["--set", "data.options={size: 3}"], "solubility: has no option 'size'; its options: seed"),
         (["--data", "nowhere"], "nowhere: is neither the name of a dataset (solubility, "),
         (["yeast-proteins"], "yeast_proteins: is neither the name of a dataset (solubility, "),
-        (["--out", ""], "--out: is empty; expected a value, or leave it out"),
-        (["--out=", "--resume"], "--out: is empty; expected a value, or leave it out"),
-        ([""], "RECIPE: is empty; expected a value, or leave it out"),
+        (["--out", ""], "--out is empty; expected a value, or leave it out"),
+        (["--out=", "--resume"], "--out is empty; expected a value, or leave it out"),
+        ([""], "RECIPE is empty; expected a value, or leave it out"),
         (["--resume", "--out", "nowhere"], "nowhere: is not a run directory; there is nothing to resume"),
         (["--ray", "auto"], "--ray: expected --runs with the number of seeds"),
         (["--ray", "auto", "--runs", "2", "--devices", "2"], "--devices: cannot be combined with --ray"),
-        (["--threads", "2"], "--threads: expected --ray with it"),
+        (["--threads", "2"], "--threads: works with --ray only"),
         (["--resume"], "runs: there is no run to resume; name a run directory with --out"),
         (["ogbg-ppa", "--resume"], "runs/ogbg-ppa: there is no run to resume; name a run directory with --out"),
         (["--precision", "16"], "solubility: training.precision is '16'; Input should be '32' or 'bf16'"),
         (["--devices", "4096"], "--devices is 4096; this machine has "),
         (["--nodes", "2"], "--nodes: expected --label with the column to predict"),
-        (["--nodes", "2", "--label", "y"], "2: is one file; expected its edges too"),
+        (["--nodes", "2", "--label", "y"], "2: is a single file; expected a table of edges too"),
         (["--molecules", "nowhere.csv", "--target", "y"], "nowhere.csv: "),
         (["--molecules", "nowhere.csv"], "--molecules: expected --target with the column to predict"),
         (["--edges", "edges.csv"], "--edges: expected --nodes with the table of nodes, and --label"),
@@ -324,7 +324,7 @@ def test_a_network_that_memory_cannot_hold_is_answered_in_one_line(
     monkeypatch.setattr(training, "train", full)
     answer = deepergcn("train", "--out", "run", *small)
     assert (answer.code, answer.err.count("\n")) == (2, 1)
-    assert "error: there is not enough memory; smaller: training.batch_size, model.hidden_channels" in answer.err
+    assert "error: there is not enough memory; decrease training.batch_size or model.hidden_channels" in answer.err
 
 
 def test_a_library_that_memory_cannot_hold_is_answered_in_one_line(

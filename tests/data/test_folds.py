@@ -65,5 +65,5 @@ def test_a_fold_that_cannot_be_is_refused(fold: tuple[int, ...]) -> None:
 
 
 def test_more_folds_than_items_are_refused() -> None:
-    with pytest.raises(InputError, match="3 items leave some of them empty"):
+    with pytest.raises(InputError, match="expected fewer, since some would be empty with 3 items"):
         random_fold(np.arange(3), Fold(0, 5), share=0.1)

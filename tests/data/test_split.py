@@ -41,7 +41,7 @@ def test_random_split_follows_the_seed() -> None:
 
 @pytest.mark.parametrize("fractions", [(0.8, 0.2), (0.8, 0.3, 0.1), (0, 0.5, 0.5), (1.2, -0.1, -0.1)])
 def test_fractions_are_checked(fractions: tuple[float, ...]) -> None:
-    with pytest.raises(InputError, match=r"fractions are .* expected three that sum to 1"):
+    with pytest.raises(InputError, match=r"fractions are .* expected three numbers that sum to 1"):
         random_split(ITEMS, fractions=fractions)
 
 
@@ -84,7 +84,7 @@ def test_column_split() -> None:
 
 @pytest.mark.parametrize("fractions", [(), (1.0,), (0.5, 0.5, 0.5), (NAN, 0.5, 0.5), (-1.0, 1.0, 1.0), ("a", "b", "c")])
 def test_fractions_that_are_none(fractions: Any) -> None:
-    with pytest.raises(InputError, match="expected three that sum to 1"):
+    with pytest.raises(InputError, match="expected three numbers that sum to 1"):
         random_split(np.arange(10), fractions=fractions)
 
 
@@ -152,5 +152,5 @@ def test_masks() -> None:
         *("train", "test", "valid"),
         *(None, None, None),
     ]
-    with pytest.raises(InputError, match="no row is train by the masks train_mask"):
+    with pytest.raises(InputError, match="no row is in train, according to the masks train_mask"):
         mask_names({"train_mask": ["0"], "test_mask": ["1"]})

@@ -144,9 +144,9 @@ def test_dataset_itself_is_not_changed() -> None:
         ),
         (one_network(), "node-features-from-edges", "one-network has no edge features; expected numbers"),
         (two_molecules(), "node-features-from-edges", "two-molecules has edge features that are categories"),
-        (one_network(), "one-hot-species", "has no column of integers species; its columns: year"),
-        (with_evidence(), "self-loops", "one-network has edge features that are numbers: give fill"),
-        (two_molecules(), {"name": "self-loops", "fill": 1.0}, "are categories, which a new edge cannot have"),
+        (one_network(), "one-hot-species", "has no integer column species; its columns: year"),
+        (with_evidence(), "self-loops", "one-network has edge features that are numbers; expected fill"),
+        (two_molecules(), {"name": "self-loops", "fill": 1.0}, "are categories; expected numbers, or none"),
         (one_network(), {"name": "self-loops", "fill": 1.0}, "fill is 1.0, but one-network has no edge features"),
     ],
 )

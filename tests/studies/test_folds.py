@@ -35,7 +35,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
 def trained(file: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, FoldsSummary]:
     found = own_molecules(file, targets="alcohol", choices=Choices(folds=3, fractions=(0.6, 0.3, 0.1)))
     assert found.lines()[2][1].startswith(
-        "3 folds, stratified with seed 0 (--split chooses another), each the test part"
+        "3 folds, stratified with seed 0 (change it with --split), each the test part"
     )
     settings = (*found.settings, *SMALL)
     out = tmp_path_factory.mktemp("runs") / "folds"
@@ -85,5 +85,5 @@ def test_folds_that_have_not_ended_are_trained_when_resumed(trained: tuple[Path,
 
 
 def test_a_column_is_no_split_into_folds(file: Path) -> None:
-    with pytest.raises(InputError, match="--split is 'part'; with --folds expected random or stratified or scaffold"):
+    with pytest.raises(InputError, match="--split is 'part'; expected random or stratified or scaffold with --folds"):
         own_molecules(file, targets="alcohol", choices=Choices(folds=3, split="part"))

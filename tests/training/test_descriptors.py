@@ -96,7 +96,7 @@ def test_the_report_names_them_and_wrong_ones_are_refused(tmp_path: Path) -> Non
     found = own_molecules(file, targets="y", descriptors=("maccs", "heat"), root=tmp_path)
     assert (
         "features",
-        "the graph, and the descriptors maccs (167 keys), column heat; --descriptors chooses",
+        "the graph, and the descriptors maccs (167 keys), column heat; change them with --descriptors",
     ) in found.lines()
     assert 'data.descriptors=["maccs", "heat"]' in found.settings
     assert found.loaded.dataset.descriptors is not None

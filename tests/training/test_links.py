@@ -122,9 +122,9 @@ def test_what_was_found_and_removed_is_said(tmp_path: Path) -> None:
     assert own_links(links, root=tmp_path).lines() == [
         ("data", "links.csv: 61 rows"),
         ("split", "random: train 48, valid 6, test 6"),
-        ("metric", "rocauc (the default of a task on links; --metric chooses others)"),
+        ("metric", "rocauc (the default for a task on links; change it with --metric)"),
         ("graph", "60 links between 20 nodes; 6 and 6 pairs without a link drawn to score valid and test"),
-        ("graph", "repeated rows that count once: 1"),
+        ("graph", "1 repeated rows, which count once"),
         ("graph", f"messages pass over the 48 train links alone; {over}"),
         ("graph", "nodes have no features: each has a learned embedding"),
     ]
@@ -140,7 +140,8 @@ def test_one_number_as_two_ids_is_said(tmp_path: Path) -> None:
     found = own_links(write(tmp_path / "links.csv", ("source", "target"), pairs), root=tmp_path)
     assert found.lines()[-1] == (
         "caution",
-        "ids '7' and '007' are two nodes: ids are texts; write them alike if not meant",
+        "ids '7' and '007' are different nodes, since ids are compared as text; write them the same way if they "
+        "are one node",
     )
 
 
@@ -173,7 +174,7 @@ def test_too_few_links_for_a_part_are_an_error(rows: list[tuple[str, ...]], expe
 @pytest.mark.parametrize(
     ("setting", "expected"),
     [
-        ("training.partitions=2", "partitions is 2; a task on links takes the whole graph, expected 1"),
+        ("training.partitions=2", "partitions is 2; expected 1, since a task on links uses the whole graph"),
         ("links.negatives=0", "links.negatives is 0; Input should be greater than or equal to 1"),
         ("links.predictor_layers=0", "links.predictor_layers is 0; Input should be greater than or equal to 1"),
         ("model.node_encoder=none", r"model.node_encoder: none expects 8 numbers a node, got \(30,\)"),

@@ -126,7 +126,7 @@ def test_a_split_column_is_found_or_named(tmp_path: Path) -> None:
     path = molecules(tmp_path, rows, header="Smiles,activity,split,fold")
     found = own_molecules(path, targets="activity", root=tmp_path)
     assert settings(found)["data.options"] == {**BINARY, "split_column": "split"}
-    assert found.report.split.source == "column 'split' (--split chooses another)"
+    assert found.report.split.source == "column 'split' (change it with --split)"
     for split, options in (
         ("fold", {"split_column": "fold"}),
         ("scaffold", {"split": "scaffold"}),

@@ -183,12 +183,12 @@ def test_export_and_plain_inputs_are_refused(folder: Path, program: Program, tmp
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (f"{USERS} {LABEL}", "--nodes: names types; expected --edges SOURCE,RELATION,TARGET=FILE with it"),
-        (f"{EDGES} {LABEL}", "--edges: names types; expected --nodes TYPE=FILE with it"),
-        (f"--nodes users.csv {ITEMS} {EDGES}", "--nodes: 'users.csv' is not TYPE=FILE, which each of several"),
+        (f"{USERS} {LABEL}", "--nodes: gives a file for each type; expected --edges SOURCE,RELATION,TARGET=FILE too"),
+        (f"{EDGES} {LABEL}", "--edges: gives a file for each type; expected --nodes TYPE=FILE too"),
+        (f"--nodes users.csv {ITEMS} {EDGES}", "--nodes is 'users.csv'; expected TYPE=FILE for each of several"),
         (f"{USERS} --nodes user=items.csv", "--nodes: the type 'user' is named twice"),
-        (f"--nodes user= {ITEMS}", "--nodes: 'user=' is not TYPE=FILE"),
-        ("--nodes =users.csv", "--nodes: '=users.csv' is not TYPE=FILE"),
+        (f"--nodes user= {ITEMS}", "--nodes is 'user='; expected TYPE=FILE"),
+        ("--nodes =users.csv", "--nodes is '=users.csv'; expected TYPE=FILE"),
         (f"{USERS} {ITEMS} --edges buys=buys.csv {LABEL}", "edge type 'buys': expected source type, relation and"),
         (f"{USERS} {ITEMS} {EDGES}", "--nodes: expected --label with the column to predict"),
         (f"{USERS} {ITEMS} {EDGES} {LABEL} --split scaffold", "there is no column 'scaffold' for the split"),
@@ -211,10 +211,10 @@ def test_a_mistake_on_the_command_line_is_one_line(
 
 def test_wrong_inputs_of_predict_are_one_line(folder: Path, program: Program) -> None:
     for given, message in (
-        ([], "expected INPUT, or --nodes TYPE=FILE for each type of nodes"),
-        ([folder / "users.csv", *flags(folder)], "--nodes: cannot be combined with "),
+        ([], "INPUT is missing; expected a file, folder or dataset name, or --nodes TYPE=FILE for each node type"),
+        ([folder / "users.csv", *flags(folder)], "--nodes TYPE=FILE: cannot be combined with "),
         ([folder / "users.csv", "--edges", folder / "buys.csv"], "the network was trained on typed tables; expected"),
-        (flags(folder)[:2], "--nodes: names types; expected --edges"),
+        (flags(folder)[:2], "--nodes: gives a file for each type; expected --edges"),
         ([*flags(folder), "--nodes", f"shop={folder / 'items.csv'}"], "node type 'shop': has no edges"),
     ):
         answer = program("predict", folder / "run", *given, "--output", "out.csv")
@@ -229,7 +229,10 @@ def test_types_of_any_name_with_spaces_and_unicode(folder: Path, program: Progra
     small = [part for setting in SMALL for part in ("--set", setting)]
     answer = program("train", *given, "--label", "Büro user.happy", *small, "--epochs", "2", "--out", "mein lauf")
     assert answer.code == 0, answer.err
-    assert "messages go back by the edge types items,rev_kauft.ein,Büro user; --directed leaves" in answer.out
+    assert (
+        "messages also pass in reverse, over the edge types items,rev_kauft.ein,Büro user; --directed turns"
+        in answer.out
+    )
     assert "features  Büro user.age (number)" in answer.out
     report = Run.open(tmp_path / "mein lauf").data_report()
     assert report is not None

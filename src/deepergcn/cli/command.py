@@ -1,4 +1,4 @@
-"""Commands whose help shows no type behind a flag, since a flag takes no value, and that take no empty values."""
+"""Commands whose help shows no type after a flag, since a flag takes no value, and which reject empty values."""
 
 from typing import Any
 
@@ -11,19 +11,19 @@ class Command(TyperCommand):
     """A command of the program."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """The parameters of the command, ``--help`` among them."""
+        """The parameters of the command, including ``--help``."""
         return _without_types_of_flags(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take the arguments; an empty one, as of an unset variable of the shell, is an error.
+        """Parse the arguments; an empty one is an error: as a path it would be the current folder.
 
-        As a path it would be the current folder.
+        An unset shell variable gives such an argument.
         """
         given, *_ = self.make_parser(ctx).parse_args(args=list(args))
         for parameter in self.get_params(ctx):
             if given.get(parameter.name) == "":
                 name = parameter.opts[0] if isinstance(parameter, TyperOption) else parameter.metavar
-                raise InputError(f"{name}: is empty; expected a value, or leave it out")
+                raise InputError(f"{name} is empty; expected a value, or leave it out")
         return super().parse_args(ctx, args)
 
 
@@ -31,7 +31,7 @@ class Group(TyperGroup):
     """A command with commands of its own."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """The parameters of the command, ``--help`` among them."""
+        """The parameters of the command, including ``--help``."""
         return _without_types_of_flags(super().get_params(ctx))
 
 

@@ -63,7 +63,7 @@ def main() -> None:
     try:
         os.getcwd()
     except OSError as error:  # torch would end the process
-        _fail(f"the current folder cannot be read ({error.strerror}); expected to be started in another one")
+        _fail(f"the current folder cannot be read ({error.strerror}); expected another working folder")
     lend_folder("MPLCONFIGDIR", "matplotlib")
     try:
         app()
@@ -79,8 +79,9 @@ def main() -> None:
         if not _is_out_of_memory(error):
             raise
         _fail(
-            "there is not enough memory; smaller: training.batch_size, model.hidden_channels; more: "
-            f"training.partitions, evaluation.partitions; or training.memory, which recomputes layers ({error})"
+            "there is not enough memory; decrease training.batch_size or model.hidden_channels, increase "
+            "training.partitions or evaluation.partitions, or set training.memory, which recomputes layers "
+            f"({error})"
         )
 
 

@@ -27,7 +27,7 @@ InputArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="INPUT",
-        help="A file of molecules (CSV, TSV, Parquet, XLSX, SDF, SMI), a table of nodes, a folder, or a dataset.",
+        help="File of molecules (CSV, TSV, Parquet, XLSX, SDF, SMI), table of nodes or pairs, folder, or dataset name.",
     ),
 ]
 NodesOption = Annotated[
@@ -44,31 +44,36 @@ EdgesOption = Annotated[
 ]
 NodeFeaturesOption = Annotated[
     str | None,
-    typer.Option("--node-features", metavar="FILE", help="Sparse features of the nodes, if training had them."),
+    typer.Option(
+        "--node-features", metavar="FILE", help="Sparse features of the nodes, if the network was trained with them."
+    ),
 ]
 SmilesColumnOption = Annotated[
     str | None, typer.Option("--smiles-column", metavar="COLUMN", help="Column of SMILES. Default: as in training.")
 ]
 DelimiterOption = Annotated[
-    str | None, typer.Option("--delimiter", help="Delimiter of the cells of the file. Default: as in training.")
+    str | None, typer.Option("--delimiter", help="Delimiter between the cells of the file. Default: as in training.")
 ]
 IdColumnOption = Annotated[
     str | None,
     typer.Option(
-        "--id-column", metavar="COLUMN", help="Column of ids of the molecules. Default: the molecules themselves."
+        "--id-column", metavar="COLUMN", help="Column of the molecules' ids. Default: the molecules themselves."
     ),
 ]
 UnseenOption = Annotated[
-    str, typer.Option("--unseen", help="Categories not seen in training: error, or other (none of the known ones).")
+    str,
+    typer.Option(
+        "--unseen", help="What to do with categories not seen in training: error, or other (none of the known ones)."
+    ),
 ]
 
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path]) -> None:
-    """Check that no file that is to be written is read by the same command, or is one that a run consists of.
+    """Check that no output file is also an input of the same command, or a file of a run directory.
 
     Args:
         outputs: The files to write; None where one is not wanted.
-        inputs: The files that are read.
+        inputs: The files to read.
     """
     from deepergcn.runs.run import FILES
 
@@ -76,11 +81,11 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path]) -> Non
     read = {os.path.realpath(path) for path in inputs}
     for output in wanted:
         if os.path.realpath(output) in read:
-            raise InputError(f"{output}: is read by this command; expected another name for what is written")
+            raise InputError(f"{output}: is an input of this command; expected another file to write to")
         if output.name in FILES and (output.parent / "run.json").is_file():
-            raise InputError(f"{output}: is a file of the run in {output.parent}; expected another name or folder")
+            raise InputError(f"{output}: belongs to the run in {output.parent}; expected another name or folder")
     if len({os.path.realpath(output) for output in wanted}) < len(wanted):
-        raise InputError(f"{wanted[-1]}: is to be written twice; expected a name for each of the files")
+        raise InputError(f"{wanted[-1]}: is named for two outputs; expected a different file for each")
 
 
 def unseen_choice(text: str) -> "Unseen":
@@ -91,7 +96,7 @@ def unseen_choice(text: str) -> "Unseen":
 
 
 class Reading(TypedDict):
-    """The arguments of :meth:`Predictor.predict` and ``embed`` that say what is read, and how."""
+    """The arguments of :meth:`Predictor.predict` and ``embed`` for reading the input."""
 
     data: str | dict[str, str]
     edges: Tables
@@ -116,11 +121,11 @@ class ReadingOptions:
     delimiter: DelimiterOption = None
     unseen: UnseenOption = "error"
     skipped: Annotated[
-        Path | None, typer.Option("--skipped", help="CSV file to list the rows that cannot be read, with the reason.")
+        Path | None, typer.Option("--skipped", help="CSV file to write the rows that cannot be read to, with reasons.")
     ] = None
 
     def arguments(self, data: str | None) -> Reading:
-        """The arguments for reading ``data`` by these options."""
+        """The arguments for reading ``data`` with these options."""
         given, edges, nodes = required_tables(data, self.nodes, self.edges)
         return {
             "data": given,

@@ -19,7 +19,7 @@ def _option(flag: str, help_text: str, metavar: str | None = None) -> Any:
 
 @dataclass(frozen=True)
 class OwnDataOptions:
-    """The options for a user's own files; those of one kind of data are rejected for another."""
+    """The options for a user's own files; options for one kind of data are rejected for another."""
 
     molecules: Annotated[
         Text, _option("--molecules", "Your file of molecules: CSV, TSV, Parquet, XLSX, SDF or SMI.", "FILE")
@@ -50,7 +50,7 @@ class OwnDataOptions:
         Texts,
         _option(
             "--label",
-            "Column of --nodes to predict; several separated by commas; TYPE.COLUMN if nodes have types.",
+            "Column of --nodes or --graphs to predict; several separated by commas; TYPE.COLUMN if nodes have types.",
             "COLUMN",
         ),
     ] = None
@@ -81,7 +81,9 @@ class OwnDataOptions:
     ] = None
     projection: Annotated[
         Number,
-        _option("--projection", "Channels that --node-features are projected to; 0: none. Default: 512 above 2 GB."),
+        _option(
+            "--projection", "Number of channels to project --node-features to, 0 for none. Default: 512 above 2 GB."
+        ),
     ] = None
     encoding: Annotated[
         Text,
@@ -92,7 +94,7 @@ class OwnDataOptions:
         ),
     ] = None
     known_labels: Annotated[
-        bool, _option("--known-labels", "Give the network the labels of other train nodes as inputs.")
+        bool, _option("--known-labels", "Give the network the labels of other training nodes as inputs.")
     ] = False
     task: Annotated[Text, _option("--task", "regression, binary, multi-class or multi-label.", "NAME")] = None
     metric: Annotated[
@@ -113,15 +115,15 @@ class OwnDataOptions:
         Text, _option("--split-fractions", "Sizes of train, valid and test. Default: 0.8,0.1,0.1.", "SIZES")
     ] = None
     folds: Annotated[
-        Number, _option("--folds", "Number of folds of a cross-validation; reports the mean of their scores.")
+        Number, _option("--folds", "Number of cross-validation folds; reports the mean of their scores.")
     ] = None
     split_seed: Annotated[Number, _option("--split-seed", "Seed of a random or stratified split. Default: 0.")] = None
     delimiter: Annotated[
-        Text, _option("--delimiter", "Delimiter of the cells: comma, semicolon, tab or any character.", "NAME")
+        Text, _option("--delimiter", "Delimiter between cells: comma, semicolon, tab or any character.", "NAME")
     ] = None
-    fragments: Annotated[Text, _option("--fragments", "largest drops salts and solvents; all keeps them.", "NAME")] = (
-        None
-    )
+    fragments: Annotated[
+        Text, _option("--fragments", "largest drops salts and solvents; all keeps them. Default: all.", "NAME")
+    ] = None
     descriptors: Annotated[
         Texts,
         _option(
@@ -140,10 +142,10 @@ class OwnDataOptions:
             "NAME",
         ),
     ] = None
-    strict: Annotated[bool, _option("--strict", "Fail on a molecule that cannot be read.")] = False
+    strict: Annotated[bool, _option("--strict", "Fail if a molecule cannot be read, instead of skipping it.")] = False
 
     def given(self, *names: str) -> str | None:
-        """The flag of the first of these options that was given, if one was."""
+        """The flag of the first of these options that was given, or None."""
         return next((_flag(name) for name in names if getattr(self, name) not in (None, False)), None)
 
 

@@ -31,25 +31,29 @@ class PartOptions:
     """How a file of molecules is predicted part by part."""
 
     format_name: Annotated[
-        str | None, _option("--format", "Format of the parts where --output is a folder: csv, parquet or npz (embed).")
+        str | None, _option("--format", "Format of the parts if --output is a folder: csv, parquet or npz (embed).")
     ] = None
     part_rows: Annotated[
         int | None,
-        _option("--part-rows", "Rows of INPUT in a part, the most that an interruption loses. Default: 20000.", "ROWS"),
+        _option(
+            "--part-rows",
+            "Rows of INPUT per part; an interruption loses the parts in progress. Default: 20000.",
+            "ROWS",
+        ),
     ] = None
     shard: Annotated[
         str | None,
         _option("--shard", "Compute the i-th of every n parts; all shards share the --output folder.", "i/n"),
     ] = None
-    jobs: Annotated[int, _option("--jobs", "Processes on this machine, each with a part in memory.")] = 1
+    jobs: Annotated[int, _option("--jobs", "Number of processes on this machine; each holds one part in memory.")] = 1
     ray: Annotated[str | None, _option("--ray", "Address of a Ray cluster to use, or auto.", "ADDRESS")] = None
 
     def ending(self, output: Path, endings: Sequence[str]) -> str:
-        """How the names of the files end, checked before anything is read.
+        """The ending of the output files, checked before anything is read.
 
         Args:
             output: A file with one of the endings, or a folder of parts.
-            endings: The endings of files, the first of which the parts of a folder have unless ``--format`` says it.
+            endings: The known endings; the first is the default for the parts of a folder, without ``--format``.
         """
         from deepergcn.inference.predictions import check_ending
 
@@ -60,16 +64,18 @@ class PartOptions:
         if not _is_folder(output):
             found = check_ending(output, endings)
             if self.format_name is not None:
-                raise InputError(f"--format: the ending of {output} is its format; expected a folder for --output")
+                raise InputError(
+                    f"--format: --output is the file {output}, whose ending is its format; expected a folder"
+                )
             if self.shard is not None:
-                raise InputError(f"--shard: {output} is one file; expected a folder as --output of all shards")
+                raise InputError(f"--shard: --output is the file {output}; expected a folder that all shards share")
             return found
         found = endings[0] if self.format_name is None else f".{self.format_name}"
         if found not in endings:
             known = ", ".join(ending.removeprefix(".") for ending in endings)
             raise InputError(f"--format is {self.format_name!r}; expected one of {known}")
         if not output.absolute().parent.is_dir():
-            raise InputError(f"{output}: the folder {output.parent} does not exist")
+            raise InputError(f"--output is {output}; the folder {output.parent} does not exist")
         return found
 
     def write(
@@ -85,13 +91,13 @@ class PartOptions:
         """Predict or embed, and print what was written.
 
         Args:
-            kind: Whether it is predicted or embedded.
-            run: Where the model was loaded from.
+            kind: Whether to predict or to embed.
+            run: The run directory or file that the model was loaded from.
             model: The network.
             output: A file, or a folder of parts.
             endings: As for :meth:`ending`.
-            reading: What is read.
-            how: How predictions are written.
+            reading: The arguments for reading the input.
+            how: Options for writing predictions.
         """
         from deepergcn.inference.parts.folder import PartJob
         from deepergcn.inference.parts.write import PART_ROWS, takes_parts
@@ -119,7 +125,7 @@ class PartOptions:
             "--node-features": reading["node_features"],
         }
         if given := [option for option, table in tables.items() if table is not None]:
-            raise InputError(f"{given[0]}: the network was trained on molecules, which have none")
+            raise InputError(f"{given[0]}: the network was trained on molecules; expected a file of molecules alone")
         columns = {
             "smiles_column": reading["smiles_column"],
             "id_column": reading["id_column"],
@@ -173,12 +179,9 @@ class PartOptions:
         said = {"--shard": self.shard, "--ray": self.ray, "--jobs": self.jobs != 1}
         flags = [flag for flag, value in said.items() if value]
         if flags:
-            raise InputError(
-                f"{flags[0]} is for files of molecules; a node is predicted from the whole graph around it, and all "
-                "nodes at once"
-            )
+            raise InputError(f"{flags[0]}: works with files of molecules only; other inputs are predicted all at once")
         if self.part_rows is not None and not _is_folder(output):
-            raise InputError(f"--part-rows: {output} is one file; expected a folder as --output")
+            raise InputError(f"--part-rows: --output is the file {output}; expected a folder")
 
     def _parts(self, written: "Written") -> str:
         there, mine = len(written.numbers) - written.made, len(written.numbers)
@@ -187,7 +190,7 @@ class PartOptions:
 
 
 def _left_empty(first: "Sequence[Skipped]", count: int) -> str:
-    """Which rows could not be read, for the summary line of a command: the first of this number of them."""
+    """The rows that could not be read, for the summary line of a command: their number, and the first of them."""
     if not count:
         return ""
     numbers = ", ".join(str(row.row) for row in first[:_NAMED])

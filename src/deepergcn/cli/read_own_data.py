@@ -1,4 +1,4 @@
-"""Read a user's own data as the options of the command line say; options of another kind of data are refused."""
+"""Read a user's own data according to the command line; options for another kind of data are rejected."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -43,15 +43,15 @@ def read_own_data(
     quiet: bool = False,
     task_reason: str | None = None,
 ) -> "tuple[str, OwnData] | None":
-    """The recipe for the files that the options name, and what was found in them; None where they name none.
+    """The recipe for the user's files and what was found in them; None if the options name no files.
 
     Args:
         options: The options.
-        settings: Changes to the recipe as ``--set`` takes them; those of ``data.options`` hold for reading too.
-        recipe: The recipe, where another than the one for these files is named.
-        root: The folder of caches of molecules and of tables of one type.
+        settings: Changes to the recipe, as for ``--set``; those of ``data.options`` also apply to reading.
+        recipe: A recipe to use instead of the default one for these files.
+        root: The folder for caches of molecules and of tables of one type.
         quiet: Show no progress.
-        task_reason: Why the task is what the options say, for the report.
+        task_reason: Why this task was chosen, for the report.
     """
     if options.molecules is not None:
         _refuse(options, ("nodes", "edges", "links", "graphs", *_FOR_TABLES), "cannot be combined with --molecules")
@@ -115,7 +115,7 @@ def _molecules(
 
 def _graphs(options: OwnDataOptions, folder: str, choices: "Choices") -> "OwnData":
     if not options.label:
-        raise InputError("--graphs: expected --label with the column of the graphs to learn")
+        raise InputError("--graphs: expected --label with the column to predict")
     from deepergcn.training.own_data import own_graphs
 
     return own_graphs(folder, label=options.label, id_column=options.id_column, choices=choices)
@@ -179,7 +179,9 @@ def _named_columns(options: OwnDataOptions) -> _NamedColumns:
 def _links(options: OwnDataOptions, path: str) -> "OwnData":
     nodes, edges = node_and_edge_tables(options.nodes, options.edges)
     if isinstance(nodes, dict) or isinstance(edges, dict):
-        raise InputError("--links: cannot be combined with types of nodes and edges; expected one table of each")
+        raise InputError(
+            "--links: cannot be combined with types of nodes and edges; expected one table of nodes and one of edges"
+        )
     from deepergcn.training.own_data import own_links
 
     return own_links(

@@ -16,7 +16,7 @@ def node_and_edge_tables(nodes: Sequence[str] | None, edges: Sequence[str] | Non
     found = {"--nodes": _tables("--nodes", nodes), "--edges": _tables("--edges", edges)}
     for flag, other in (("--nodes", "--edges"), ("--edges", "--nodes")):
         if isinstance(found[flag], dict) and not isinstance(found[other], dict):
-            raise InputError(f"{flag}: names types; expected {other} {_FORMS[other]} with it")
+            raise InputError(f"{flag}: gives a file for each type; expected {other} {_FORMS[other]} too")
     return found["--nodes"], found["--edges"]
 
 
@@ -30,9 +30,9 @@ def _tables(flag: str, values: Sequence[str] | None) -> Tables:
     for value in values:
         name, equals, path = (part.strip() for part in value.partition("="))
         if not (name and equals and path):
-            raise InputError(f"{flag}: {quote(value)} is not {_FORMS[flag]}, which each of several tables needs")
+            raise InputError(f"{flag} is {quote(value)}; expected {_FORMS[flag]} for each of several tables")
         if name in tables:
-            raise InputError(f"{flag}: the type {name!r} is named twice")
+            raise InputError(f"{flag}: the type {name!r} is named twice; expected one file for each type")
         tables[name] = path
     return tables
 
@@ -44,7 +44,7 @@ def input_tables(
     given, edge_tables = node_and_edge_tables(nodes, edges)
     if isinstance(given, dict):
         if data is not None:
-            raise InputError(f"--nodes: cannot be combined with {quote(data)}; expected one of the two")
+            raise InputError(f"--nodes TYPE=FILE: cannot be combined with {quote(data)}; expected one of the two")
         return given, edge_tables, None
     return data, edge_tables, given
 
@@ -55,12 +55,14 @@ def required_tables(
     """As :func:`input_tables`, but an input is required."""
     given, edge_tables, its_nodes = input_tables(data, nodes, edges)
     if given is None:
-        raise InputError("expected INPUT, or --nodes TYPE=FILE for each type of nodes")
+        raise InputError(
+            "INPUT is missing; expected a file, folder or dataset name, or --nodes TYPE=FILE for each node type"
+        )
     return given, edge_tables, its_nodes
 
 
 def table_paths(*tables: Tables) -> list[Path]:
-    """The files of these tables, those of a folder among them; the name of a dataset is taken for a file."""
+    """The files of these tables, including those in a folder; the name of a dataset is treated as a file."""
     named = [name for one in tables if one is not None for name in (one.values() if isinstance(one, dict) else (one,))]
     paths = [Path(name) for name in named]
     inside = (sorted(file for file in path.iterdir() if file.is_file()) for path in paths if path.is_dir())

@@ -21,7 +21,7 @@ def check_descriptors(dataset: "Dataset") -> None:
             continue
         if dataset.task.level != "graph":
             raise InputError(
-                f"dataset field {name} is of whole graphs; expected a task on graphs, got {dataset.task.level}s"
+                f"dataset field {name} describes whole graphs; expected a task on graphs, not on {dataset.task.level}s"
             )
         if values.dtype != dtype or values.ndim != 2 or len(values) != len(dataset) or values.shape[1] < 1:
             raise InputError(

@@ -108,7 +108,7 @@ def _inner_count(share: float) -> int:
 
 def _check_filled(owner: Items, folds: int, items: int) -> None:
     if len(np.unique(owner)) < folds:
-        raise InputError(f"folds are {folds}; {items} items leave some of them empty, expected fewer folds")
+        raise InputError(f"folds is {folds}; expected fewer, since some would be empty with {items} items")
 
 
 def _parts(train: Items, valid: Items, test: Items) -> dict[str, Tensor]:

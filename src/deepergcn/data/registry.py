@@ -163,7 +163,7 @@ def load_described(
         load = _import(_LINK_LOADER)
         arguments = (expand(source), *(None if table is None else expand(table) for table in (nodes, edges)))
     elif nodes is not None:
-        raise InputError(f"{source}: has a table of nodes of its own; data.nodes goes with data.reader links")
+        raise InputError(f"data.nodes: works with data.reader links only; {source} has its own nodes")
     elif edges is None:
         load, arguments = find_loader(source)
     else:

@@ -141,11 +141,13 @@ def mask_names(masks: Mapping[str, Sequence[str | None]]) -> list[str | None]:
             if part is None or said is None:
                 raise InputError(f"row {row + 1}: the mask {column!r} is {quote(cell)}; expected true or false")
             if said and names[row] is not None:
-                raise InputError(f"row {row + 1}: is in {names[row]} and in {part} by its masks; expected one of them")
+                raise InputError(
+                    f"row {row + 1}: is in {names[row]} and in {part}, according to its masks; expected one part"
+                )
             if said:
                 names[row] = part
     if "train" not in names:
-        raise InputError(f"no row is train by the masks {', '.join(masks)}")
+        raise InputError(f"no row is in train, according to the masks {', '.join(masks)}; expected at least one")
     return names
 
 
@@ -182,7 +184,7 @@ def column_split(
         np.array([item for item, name in enumerate(names) if name == part], dtype=np.int64) for part in PARTS
     )
     if not len(train):
-        raise InputError("no item of the split is in train")
+        raise InputError("the split has no items in train; expected at least one")
     if not len(valid):
         train, valid = _take_out(train, classes, fraction, seed)
     return _parts(train, valid, test)
@@ -215,4 +217,4 @@ def _check_fractions(fractions: Sequence[float]) -> None:
     numbers = len(fractions) == 3 and all(isinstance(part, int | float) for part in fractions)
     # Written so that NaN fails too.
     if not (numbers and min(fractions) >= 0 and fractions[0] > 0 and abs(sum(fractions) - 1) <= 1e-9):
-        raise InputError(f"fractions are {tuple(fractions)}; expected three that sum to 1, the first above 0")
+        raise InputError(f"fractions are {tuple(fractions)}; expected three numbers that sum to 1, the first above 0")

@@ -70,16 +70,16 @@ class Task:
             if value not in choices:
                 raise InputError(f"task {field} is {value!r}; expected one of {', '.join(choices)}")
         if self.level == "link" and self.kind != "binary":
-            raise InputError(f"task kind is {self.kind!r}; a task on links is binary")
+            raise InputError(f"task kind is {self.kind!r}; expected binary for a task on links")
         if self.metric not in self.metrics:
             what = "task on links" if self.level == "link" else f"{self.kind} task"
-            raise InputError(f"task metric is {self.metric!r}; a {what} has {' or '.join(self.metrics)}")
+            raise InputError(f"task metric is {self.metric!r}; expected {' or '.join(self.metrics)} for a {what}")
         if type(self.outputs) is not int:
             raise InputError(f"task outputs is {self.outputs!r}; expected an integer")
         least = 2 if self.kind == "multi-class" else 1
         if self.outputs < least or (self.kind == "binary" and self.outputs != 1):
             expected = "1" if self.kind == "binary" else f"at least {least}"
-            raise InputError(f"task outputs is {self.outputs}; a {self.kind} task has {expected}")
+            raise InputError(f"task outputs is {self.outputs}; expected {expected} for a {self.kind} task")
 
     def with_metric(self, metric: Metric | None) -> "Task":
         """The task with another metric; unchanged if None."""

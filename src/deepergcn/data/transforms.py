@@ -36,7 +36,9 @@ def apply_transforms(dataset: Dataset, transforms: Iterable[str | Mapping[str, A
         options = {"name": entry} if isinstance(entry, str) else dict(entry)
         name = options.pop("name", None)
         if isinstance(dataset, TypedDataset):
-            raise InputError(f"transform {name}: {dataset.name} has types of nodes and edges, which no transform takes")
+            raise InputError(
+                f"transform {name}: {dataset.name} has types of nodes and edges, which no transform supports"
+            )
         if not isinstance(name, str) or name not in TRANSFORMS:
             raise InputError(f"there is no transform {name!r}; expected one of {', '.join(TRANSFORMS)}")
         allowed = list(inspect.signature(TRANSFORMS[name]).parameters)[1:]
@@ -86,7 +88,7 @@ def one_hot_species(dataset: Dataset) -> Dataset:
     species = dataset.node_extra.get("species")
     if species is None or species.dtype != torch.int64:
         columns = ", ".join(dataset.node_extra) or "none"
-        raise InputError(f"one-hot-species: {dataset.name} has no column of integers species; its columns: {columns}")
+        raise InputError(f"one-hot-species: {dataset.name} has no integer column species; its columns: {columns}")
     values, column = species.unique(return_inverse=True)
     check_memory(12 * len(values) * dataset.num_nodes, f"one-hot-species: {len(values)} species")
     return _append(dataset, torch.nn.functional.one_hot(column, len(values)).float())
@@ -103,7 +105,7 @@ def self_loops(dataset: Dataset, fill: float | None = None) -> Dataset:
     if fill is not None and (type(fill) not in (int, float) or not abs(fill) <= torch.finfo(torch.float32).max):
         raise InputError(f"self-loops: fill is {fill!r}; expected a number within float32")
     if dataset.edge_attr is not None and (fill is None or dataset.edge_categories is not None):
-        kind = "numbers: give fill" if dataset.edge_categories is None else "categories, which a new edge cannot have"
+        kind = "numbers; expected fill" if dataset.edge_categories is None else "categories; expected numbers, or none"
         raise InputError(f"self-loops: {dataset.name} has edge features that are {kind}")
     if dataset.edge_attr is None and fill is not None:
         raise InputError(f"self-loops: fill is {fill}, but {dataset.name} has no edge features")

@@ -1,4 +1,4 @@
-"""``data.json``: what was found in a user's own files before training, and what was made of it."""
+"""``data.json``: what was found in a user's own files before training, and how it is used."""
 
 from collections.abc import Mapping
 
@@ -15,18 +15,18 @@ class _Report(BaseModel):
 
 
 class TargetReport(_Report):
-    """A column to learn.
+    """A column to predict.
 
     Attributes:
-        name: its name.
-        kind: what it is alone.
-        reason: why.
-        classes: its classes and their counts; empty for numbers.
+        name: the name of the column.
+        kind: the kind of a task with this target alone.
+        reason: why it is of this kind.
+        classes: the classes and their counts; empty for numbers.
         positive: the positive one of two classes.
-        positive_reason: why.
-        lowest, highest, mean: of numbers.
-        missing: rows without a label.
-        missing_texts: the different texts that stand there, other than nothing.
+        positive_reason: why this class is the positive one.
+        lowest, highest, mean: the range and the mean of numbers.
+        missing: the number of rows without a label.
+        missing_texts: the different texts in these rows that mark a missing label.
     """
 
     name: str
@@ -49,7 +49,7 @@ class SplitReport(_Report):
         source: where it comes from.
         sizes: the sizes of its parts.
         classes: the classes of the first target in each.
-        unused: rows with a label that are in no part.
+        unused: the number of rows with a label that are in no part.
     """
 
     source: str
@@ -59,7 +59,7 @@ class SplitReport(_Report):
 
 
 class Column(_Report):
-    """A column and what becomes of it."""
+    """A column, and how it is used or why it is not."""
 
     name: str
     text: str
@@ -72,8 +72,8 @@ class GraphReport(_Report):
         nodes, isolated: the number of nodes, and of those without an edge.
         edges: what was found in the table of edges.
         directed: whether edges go one way.
-        partitions: the number of parts that the graph is trained in.
-        edges_seen: the share of the edges that a step of training sees, in expectation.
+        partitions: the number of partitions in training.
+        edges_seen: the expected share of the edges in a training step.
     """
 
     nodes: NonNegativeInt
@@ -90,22 +90,23 @@ class DataReport(_Report):
     Attributes:
         files: their names.
         rows: the rows of molecules or nodes.
-        skipped: the number of rows that could not be read, by the reason.
-        delimiter: the delimiter of the cells, if it is not a comma.
+        skipped: the number of rows that could not be read, by reason.
+        delimiter: the delimiter between cells, if it is not a comma.
         task: the kind of the task.
-        targets: the columns to learn; none where links are.
+        targets: the columns to predict; empty if links are predicted.
         split: the split.
-        metrics: the metrics, the first of which chooses the epoch, and why.
+        metrics: the metrics; the first selects the best epoch.
+        metric_reason: why these metrics are used.
         balance: whether rare classes have a higher weight in the loss.
-        features, dropped: the columns that are features, and that are not.
-        encoding: what is made of the graph's structure beside or instead of them, and why.
+        features, dropped: the columns that are features, and those that are not.
+        encoding: the features made from the structure of the graph, and why.
         known_labels: whether the labels of train nodes are inputs too.
-        graph, molecules: what was found besides, of the one kind of data or the other.
+        graph, molecules: further findings about a graph or about molecules.
         fragments: which fragments of molecules are kept.
-        notes: what else was found, a line each.
-        cautions: what may not be meant, a line each.
-        descriptors: the numbers about whole molecules that are joined to what the network makes of their graphs.
-        blend: what is averaged with the network, and on what it is based.
+        notes: other findings, one line each.
+        cautions: possible mistakes in the files, one line each.
+        descriptors: the descriptors of whole molecules that the network uses beside their graphs.
+        blend: the model that is averaged with the network, and its inputs.
     """
 
     files: tuple[str, ...]
@@ -131,7 +132,7 @@ class DataReport(_Report):
     blend: str | None = None
 
     def lines(self) -> list[tuple[str, str]]:
-        """The report as a few lines for people: a topic and a text each."""
+        """The report as readable lines: a topic and a text each."""
         lines = [("data", self._data())]
         lines += [("target", _target(target)) for target in self.targets[:_MOST]]
         if len(self.targets) > _MOST:
@@ -142,7 +143,7 @@ class DataReport(_Report):
         if self.encoding:
             lines.append(("encoding", self.encoding))
         if self.known_labels:
-            lines.append(("labels", "those of train nodes are inputs too; a step hides some of them to learn from"))
+            lines.append(("labels", "those of train nodes are inputs too; each step hides some of them to predict"))
         if self.dropped:
             lines.append(("left out", _names(self.dropped)))
         if self.graph is not None:
@@ -151,17 +152,20 @@ class DataReport(_Report):
             lines.append(("molecules", found))
         if self.descriptors:
             lines.append(
-                ("features", f"the graph, and the descriptors {', '.join(self.descriptors)}; --descriptors chooses")
+                (
+                    "features",
+                    f"the graph, and the descriptors {', '.join(self.descriptors)}; change them with --descriptors",
+                )
             )
         if self.blend is not None:
-            lines.append(("blend", f"a {self.blend}; its weight is chosen by validation; --blend none leaves it out"))
+            lines.append(("blend", f"a {self.blend}; its weight is chosen by validation; --blend none turns it off"))
         lines += [("graph", note) for note in self.notes]
         return [*lines, *(("caution", caution) for caution in self.cautions)]
 
     def _data(self) -> str:
         text = f"{', '.join(self.files)}: {self.rows:,} rows"
         if self.delimiter is not None:
-            text += f", cells between {self.delimiter}s"
+            text += f", delimiter {self.delimiter}"
         if self.skipped:
             reasons = sorted(self.skipped.items(), key=lambda entry: -entry[1])
             shown = ", ".join(f"{reason} ({count})" for reason, count in reasons[:3])
@@ -170,7 +174,7 @@ class DataReport(_Report):
 
     def _split(self) -> str:
         sizes = ", ".join(f"{part} {size:,}" for part, size in self.split.sizes.items())
-        text = f"{self.split.source}: {sizes}{f', in no part {self.split.unused:,}' if self.split.unused else ''}"
+        text = f"{self.split.source}: {sizes}{f', unused {self.split.unused:,}' if self.split.unused else ''}"
         first = self.targets[0] if self.targets else None
         if first is not None and first.positive is not None and self.split.classes:
             shares = (_share(counts, first.positive) for counts in self.split.classes.values())
@@ -217,7 +221,7 @@ def _graph(graph: GraphReport) -> str:
     counts = {
         "self-loops": edges.loops,
         "repeated rows left out": edges.repeated,
-        "parallel edges with other features, kept": edges.parallel,
+        "parallel edges with different features, kept": edges.parallel,
         "isolated nodes": graph.isolated,
     }
     parts += [f"{count:,} {name}" for name, count in counts.items() if count]
@@ -230,11 +234,11 @@ def _molecules(counts: MoleculeCounts, fragments: str) -> str:
     parts = []
     if counts.several_fragments:
         kept = "all are kept; --fragments largest keeps one" if fragments == "all" else "the largest is kept"
-        parts.append(f"{counts.several_fragments:,} of several fragments, such as salts ({kept})")
+        parts.append(f"{counts.several_fragments:,} with several fragments, such as salts ({kept})")
     if counts.dummies:
-        parts.append(f"{counts.dummies:,} with atoms of no element, such as * (an element of its own)")
+        parts.append(f"{counts.dummies:,} with dummy atoms, such as * (treated as an element of its own)")
     if counts.repeated:
-        parts.append(f"{counts.repeated:,} already in an earlier row")
+        parts.append(f"{counts.repeated:,} repeated from an earlier row")
     if counts.conflicting:
         parts.append(f"{counts.conflicting:,} with different labels in different rows")
     if counts.crossing:

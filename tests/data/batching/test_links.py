@@ -103,7 +103,7 @@ def test_steps_are_the_same_from_the_middle_of_an_epoch_on(dataset: Dataset) -> 
 
 def test_only_links_and_whole_graphs_are_taken(tmp_path: Path) -> None:
     dataset = read_links(links_file(tmp_path), edges=edges_file(tmp_path), root=tmp_path)
-    with pytest.raises(InputError, match="partitions is 3; a task on links takes the whole graph, expected 1"):
+    with pytest.raises(InputError, match="partitions is 3; expected 1, since a task on links uses the whole graph"):
         batch_source(dataset, seed=0, partitions=3)
     with pytest.raises(InputError, match="negatives is 0; expected at least 1"):
         LinkBatches(dataset, dataset.split["train"], batch_size=2, negatives=0)

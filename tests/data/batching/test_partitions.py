@@ -221,9 +221,9 @@ def test_wrong_number_of_parts(parts: int) -> None:
 
 
 def test_several_graphs_have_no_parts() -> None:
-    with pytest.raises(InputError, match="two-molecules has 2 graphs and a task about graphs"):
+    with pytest.raises(InputError, match="two-molecules has 2 graphs and a task on graphs"):
         RandomPartitions(two_molecules(), 2)
-    with pytest.raises(InputError, match="two-molecules has 2 graphs and a task about graphs"):
+    with pytest.raises(InputError, match="two-molecules has 2 graphs and a task on graphs"):
         WholeGraph(two_molecules())
 
 
@@ -232,5 +232,5 @@ def test_wrong_assignment() -> None:
         list(induced(one_network(), torch.zeros(3, dtype=torch.int64)))
     with pytest.raises(InputError, match="assignment has parts from -1 on; expected 0"):
         list(induced(one_network(), torch.tensor([0, 1, -1, 0])))
-    with pytest.raises(InputError, match="the parts asked for are from 0 to 2; expected 0 to 1"):
+    with pytest.raises(InputError, match="the requested parts are from 0 to 2; expected 0 to 1"):
         list(induced(one_network(), torch.tensor([0, 1, 1, 0]), [0, 2]))

@@ -88,14 +88,18 @@ def test_what_is_refused(tmp_path: Path) -> None:
     attr = torch.zeros(3, dtype=torch.long)
     with pytest.raises(InputError, match="x has 3 features of numbers; the network was trained on 2 features of numb"):
         predict(trained, ring(3, x=torch.ones(3, 3), edge_attr=attr))
-    with pytest.raises(InputError, match="edge_attr has no features; the network was trained on 1 features of integ"):
+    with pytest.raises(InputError, match="edge_attr has no features; the network was trained on 1 feature of integ"):
         predict(trained, ring(3, x=torch.ones(3, 2)))
     with pytest.raises(InputError, match="edge_attr has values from 0 to 7 in column 0; expected 0 to 2"):
         predict(trained, ring(3, x=torch.ones(3, 2), edge_attr=attr + torch.tensor([0, 0, 7])))
-    with pytest.raises(InputError, match="graph 1 has no x; the graphs before have 2 float32"):
+    with pytest.raises(InputError, match="graph 1 has no x; expected 2 float32, as in other graphs"):
         predict(trained, ring(3, x=torch.ones(3, 2)), ring(3))
-    with pytest.raises(InputError, match="graphs: graph 0 has 3 nodes; its edge_index names others"):
+    with pytest.raises(InputError, match="graphs: graph 0 has nodes 0 to 3 in edge_index; expected 0 to 2"):
         pyg_arrays([Data(edge_index=torch.tensor([[0], [3]]), num_nodes=3)])
+    with pytest.raises(InputError, match="graph 0 has no x; expected 2 float32, as in other graphs"):
+        predict(trained, ring(3), ring(3, x=torch.ones(3, 2)))
+    with pytest.raises(InputError, match=r"graphs: graph 0 has edge_index \[3, 2\]; expected a tensor \[2, edges\]"):
+        pyg_arrays([Data(edge_index=torch.zeros(3, 2, dtype=torch.long), num_nodes=3)])
     with pytest.raises(InputError, match="graphs: graph 0 is of type int"):
         pyg_arrays([1])
     with pytest.raises(InputError, match="graphs: the list is empty"):
@@ -118,8 +122,8 @@ def test_rows_and_graphs_must_agree(tmp_path: Path) -> None:
         ("node_ptr", lambda t: t.half(), r"node_ptr is float16 \[21\]; expected int64 \[graphs \+ 1\]"),
         ("node_ptr", lambda t: t[0], r"node_ptr is int64 \[\]; expected int64"),
         ("edge_ptr", lambda t: t[:0], r"edge_ptr is int64 \[0\]; expected int64"),
-        ("edge_ptr", lambda t: t[:-1], "node_ptr is for 20 graphs, edge_ptr for 19"),
-        ("node_ptr", lambda t: t.flip(0), "node_ptr does not rise from 0"),
+        ("edge_ptr", lambda t: t[:-1], "node_ptr has 20 graphs and edge_ptr 19; expected the same number"),
+        ("node_ptr", lambda t: t.flip(0), "node_ptr does not increase from 0"),
         ("edge_index", lambda t: t[:1], r"edge_index is int64 \[1, 79\]; expected int64 \[2, 79\]"),
         ("edge_index", lambda t: t + 1, "edge_index"),
         ("x", lambda t: t[1:], r"x is float32 \[78, 2\]; expected int64 or float32 \[79, features\]"),

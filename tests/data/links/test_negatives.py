@@ -37,7 +37,7 @@ def test_all_free_pairs_of_a_small_graph_are_drawn_once_each() -> None:
 
 
 def test_more_pairs_than_there_are_is_an_error() -> None:
-    with pytest.raises(InputError, match="41 pairs of nodes without a link are needed to score against; there are 40"):
+    with pytest.raises(InputError, match="scoring needs 41 pairs of nodes without a link; there are 40"):
         draw_distinct(41, 10, KNOWN, 0, "test")
 
 

@@ -143,7 +143,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         {"edge_header": ("u", "v"), "edges": [("n1", "n2")]},
         "edges.csv: there is no column 'source' for the edges; the columns are 'u', 'v'",
     ),
-    "a repeated id": ({"nodes": [("n1", 1), ("n1", 2)]}, "nodes.csv: row 2: the id 'n1' is also that of row 1"),
+    "a repeated id": ({"nodes": [("n1", 1), ("n1", 2)]}, "nodes.csv: row 2: the id 'n1' is also in row 1"),
     "no column of ids": ({"nodes": True, "options": {"id_column": "name"}}, "nodes.csv: there is no column 'name'"),
     "no such feature": (
         {"nodes": True, "options": {"features": ["weight"]}},
@@ -155,7 +155,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a pair in two parts": (
         {"header": (*HEADER, "split"), "rows": [("a", "b", "train"), ("b", "a", "test")], "split": True},
-        r"links.csv: row 2: the pair is that of row 1 too, in another part of the split \(train and test\)",
+        r"links.csv: row 2: the pair is also in row 1, in another part of the split \(train and test\)",
     ),
     "no train": (
         {"header": (*HEADER, "split"), "rows": [("a", "b", "test")], "split": True},
@@ -171,7 +171,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "no negatives": ({"options": {"negatives": 0}}, "negatives is 0; expected at least 1"),
     "too many negatives": (
         {"options": {"negatives": 9}},
-        "links.csv: 54 pairs of nodes without a link are needed to score against; there are 15",
+        "links.csv: scoring needs 54 pairs of nodes without a link; there are 15",
     ),
     "K above the negatives": (
         {"options": {"metric": "hits@20"}},

@@ -70,7 +70,7 @@ def test_frames_have_ids_in_their_index_where_no_column_has() -> None:
 @pytest.mark.parametrize(
     ("graph", "label", "problem"),
     [
-        (Data(x=torch.ones(3, 1)), None, r"graph: no edge_index; expected edge_index, a tensor \[2, edges\]"),
+        (Data(x=torch.ones(3, 1)), None, r"graph: has no edge_index; expected edge_index, a tensor \[2, edges\]"),
         (Data(edge_index=PATH.t()[:3], num_nodes=3), None, r"graph: edge_index has shape \[3, 2\]; expected"),
         (Data(edge_index=PATH, num_nodes=3, edge_attr=torch.ones(1)), (), r"edge_attr has shape \[1\]; expected"),
         (Data(edge_index=PATH, num_nodes=3, train_idx=torch.arange(2)), (), "graph: has train_idx, but no masks"),
@@ -79,7 +79,7 @@ def test_frames_have_ids_in_their_index_where_no_column_has() -> None:
             pd.Series(["a", "b"], index=[1, 0]),
             "label: has the same index as the data in another order",
         ),
-        (Data(edge_index=PATH, num_nodes=2), None, "graph: edge_index names nodes 0 to 2 of 2"),
+        (Data(edge_index=PATH, num_nodes=2), None, "graph: edge_index has nodes 0 to 2; expected 0 to 1"),
         (Data(edge_index=PATH, x=torch.ones(3, 1)), "y", "graph: y is missing; expected a tensor with 3 rows"),
         (Data(edge_index=PATH, x=torch.ones(3, 1), y=torch.ones(2)), None, r"graph: y has shape \[2\]"),
         (Data(edge_index=PATH, x=torch.tensor([[1.0], [torch.nan], [2.0]])), None, "graph: x is NaN in row 1"),

@@ -87,7 +87,7 @@ def test_a_missing_column_is_asked_for_by_its_argument() -> None:
         table_rows(table, "smi", None)
     with pytest.raises(InputError, match=r"; id_column names another$"):
         table_rows(table, "mol", "name")
-    with pytest.raises(InputError, match=r"'SMILES', 'smiles'; expected one of SMILES, or smiles_column$"):
+    with pytest.raises(InputError, match=r"'SMILES', 'smiles'; expected one such column, or smiles_column$"):
         table_rows(table, None, None)
     on_disk = dataclasses.replace(table, in_memory=False)
     with pytest.raises(InputError, match=r"; --smiles-column names another$"):

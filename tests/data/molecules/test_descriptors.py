@@ -77,7 +77,7 @@ def test_an_rdkit_without_one_of_the_numbers_is_named(monkeypatch: pytest.Monkey
     monkeypatch.setattr(Descriptors, "descList", [found for found in Descriptors.descList if found[0] != "qed"])
     descriptors._functions.cache_clear()
     try:
-        with pytest.raises(InputError, match=rf"descriptors rdkit: RDKit {rdBase.rdkitVersion} does not compute qed"):
+        with pytest.raises(InputError, match=rf"descriptors rdkit: RDKit {rdBase.rdkitVersion} does not have qed"):
             molecule_descriptors(SMILES, ("rdkit",))
     finally:
         descriptors._functions.cache_clear()

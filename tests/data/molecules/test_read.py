@@ -285,7 +285,7 @@ def test_to_predict(file: Path) -> None:
     assert [row.row for row in skipped_rows(dataset.provenance)] == [2]
     with pytest.raises(InputError, match="row 2: cannot read molecule 'C1CC'"):
         read_molecules_to_predict(file, task, strict=True)
-    with pytest.raises(InputError, match="molecules are graphs; the task is of level 'node'"):
+    with pytest.raises(InputError, match="the task is on nodes; expected a task on graphs"):
         read_molecules_to_predict(file, Task("node", "binary", 1, "rocauc"))
 
 

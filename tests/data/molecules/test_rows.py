@@ -47,6 +47,17 @@ def test_rows_are_counted_over_blocks(tmp_path: Path, last: str, message: str) -
         list(read_csv_blocks(path, size=50))
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_lines_of_smiles_are_counted_over_pieces(tmp_path: Path, end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deepergcn.data.molecules.smi._PIECE", 3)
+    path = tmp_path / "m.smi"
+    path.write_bytes(end.join([b"# comment", b"C a", b"", "CC \u00e9".encode(), b"CCC \xe9", b"N"]))
+    with pytest.raises(
+        InputError, match=r"m\.smi: line 5 has the byte 0xe9, which is not UTF-8; expected text in UTF-8"
+    ):
+        open_rows(path, None, None, None)
+
+
 SDF = "".join(f"t{i}\n\n\n  0  0\nM  END\n> <p{i % 2}>\n{i}\n\n$$$$\n" for i in range(7))
 
 

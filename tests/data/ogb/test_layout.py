@@ -289,7 +289,7 @@ def test_damage_is_one_clear_error_and_repair_works(folder: Path, tmp_path: Path
         ),
         (Task("graph", "binary", 1, "rocauc"), "graph-label.csv.gz, row 2: the label is 2; expected 0 or 1"),
         (Task("graph", "multi-label", 2, "rocauc"), "has 1 column; a multi-label task has 2 columns"),
-        (Task("node", "binary", 1, "rocauc"), "holds labels of graphs; the task is about nodes"),
+        (Task("node", "binary", 1, "rocauc"), "has labels of graphs; expected labels of nodes, as the task says"),
     ],
 )
 def test_labels_that_do_not_fit_the_given_task(folder: Path, tmp_path: Path, task: Task, message: str) -> None:

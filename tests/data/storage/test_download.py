@@ -45,7 +45,7 @@ def test_server_that_stops_half_way_is_resumed(tmp_path: Path) -> None:
 def test_broken_for_good_then_resumed_by_the_next_call(tmp_path: Path) -> None:
     with serve(Behaviour(CONTENT, stops=[HALF, 0])) as server:
         with pytest.raises(
-            InputError, match=f"stopped after {HALF} of {len(CONTENT)} bytes; what was received is kept"
+            InputError, match=f"stopped after {HALF} of {len(CONTENT)} bytes; the part received is kept"
         ):
             get(server.url, tmp_path / "file.zip", attempts=2)
         assert not (tmp_path / "file.zip").exists()

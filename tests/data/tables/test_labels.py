@@ -55,7 +55,7 @@ def test_numbers_are_a_regression() -> None:
         assert infer_labels(table(y=whole), ["y"]).kind == "regression"
     assert column_kind(table(y=["3", "1", "2"]), "y") == (
         "regression",
-        "whole numbers from 1 to 3; --task multi-class takes them for classes",
+        "whole numbers from 1 to 3; --task multi-class treats them as classes",
     )
     assert infer_labels(table(y=["10", "9", "2", ""]), ["y"], "multi-class").classes == (("2", "9", "10"),)
     assert infer_labels(table(y=["1.0", "-1.0", "NA"]), ["y"], "binary").classes == (("-1", "1"),)
@@ -136,9 +136,14 @@ def test_labels_of_classes_and_numbers() -> None:
             {"y": ["0", "1", "0"], "z": ["a", "b", "c"]},
             "yz",
             None,
-            "several kinds: 'y' is binary, 'z' is multi-class; train each",
+            "several kinds: 'y' is binary, 'z' is multi-class; train a run for each",
         ),
-        ({"y": ["0", "1", "0"], "z": ["1.5", "2", "3"]}, "yz", None, "'y' is binary, 'z' is regression; train each"),
+        (
+            {"y": ["0", "1", "0"], "z": ["1.5", "2", "3"]},
+            "yz",
+            None,
+            "'y' is binary, 'z' is regression; train a run for each",
+        ),
         ({"y": ["0", "1"]}, "y", "ranking", "kind is 'ranking'; expected one of binary"),
     ],
 )
@@ -153,7 +158,7 @@ def test_one_stray_text_among_numbers_is_not_a_class() -> None:
     with pytest.raises(
         InputError,
         match=r"row 42: column 'y' is '>10'; expected a number \(a censored value: write its limit, 10, or leave the "
-        r"cell empty\), as most cells of the column are",
+        r"cell empty\), like most cells of the column",
     ):
         infer_labels(table(y=cells), ["y"])
     many = [f"a{i}" for i in range(MOST_CLASSES + 1)]

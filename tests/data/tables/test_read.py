@@ -150,7 +150,7 @@ def test_no_edges(tmp_path: Path) -> None:
     [
         (NODES, EDGES + "b c,z,1,weak\n", {}, r"edges.csv: row 4: target 'z' is not the id of a node in .*nodes.csv"),
         (NODES, EDGES + ",é,1,weak\n", {}, r"edges.csv: row 4: source '' is not the id of a node"),
-        (NODES + "b c,1,red,a,test\n", EDGES, {}, r"nodes.csv: row 5: the id 'b c' is also that of row 2"),
+        (NODES + "b c,1,red,a,test\n", EDGES, {}, r"nodes.csv: row 5: the id 'b c' is also in row 2"),
         (NODES + ",1,red,a,test\n", EDGES, {}, r"nodes.csv: row 5: the id in column 'id' is empty"),
         (NODES, EDGES, {"numeric": ["colour"]}, r"nodes.csv: row 1: column 'colour' is 'red'; expected a number"),
         (NODES, EDGES, {"numeric": "bond"}, r"edges.csv: row 1: column 'bond' is 'strong'; expected a number"),
@@ -168,7 +168,7 @@ def test_no_edges(tmp_path: Path) -> None:
             r"nodes.csv: row 1: the split column 'age' is '1.5'; expected train, valid or test",
         ),
         (NODES, EDGES, {"split_column": "fold"}, r"nodes.csv: there is no column 'fold' for the split"),
-        (NODES, EDGES, {"categorical": ["part"]}, r"'part' is named as numeric or categorical; expected a feature"),
+        (NODES, EDGES, {"categorical": ["part"]}, r"numeric, categorical: 'part' is not a feature; expected a feature"),
         (NODES, EDGES, {"kind": "regression"}, r"nodes.csv: row 1: column 'kind' is 'a'; expected a number"),
         ("", EDGES, {}, r"nodes.csv: the file is empty; expected a header"),
         (NODES, "", {}, r"edges.csv: the file is empty; expected a header"),
@@ -209,7 +209,7 @@ def test_folder(tmp_path: Path) -> None:
         InputError, match=r"graph: has 0 of the files edges.csv, edges.csv.gz, edges.tsv, edges.tsv.gz, edges.parquet"
     ):
         read_tables(tmp_path / "graph", label="kind")
-    with pytest.raises(InputError, match="is one file; expected its edges too"):
+    with pytest.raises(InputError, match="is a single file; expected a table of edges too"):
         read_tables(tmp_path / "graph" / "nodes.csv", label="kind")
 
 

@@ -76,7 +76,7 @@ def test_a_projection_keeps_distances(tmp_path: Path, monkeypatch: pytest.Monkey
     ("rows", "message"),
     [
         (["a,x,1", "e,x,1"], "row 2: id 'e' is not the id of a node in nodes.csv"),
-        (["a,x,1", "a,x,2"], "row 2: the node has a value of this feature in an earlier row"),
+        (["a,x,1", "a,x,2"], "row 2: the node already has a value for this feature in an earlier row"),
         (["a,,1"], "row 1: the feature is empty"),
         (["a,x,"], "row 1: the value is empty; expected a number"),
         (["a,x,much"], "row 1: column 'value' is 'much'; expected a number"),
@@ -112,7 +112,7 @@ def test_other_files_that_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read; expected scipy"):
         read_entries(tmp_path / "f.npz", IDS, "id", Path("nodes.csv"))
     (tmp_path / "f.txt").write_text("x")
-    with pytest.raises(InputError, match=r"expected a matrix of scipy, \.npz, or a table"):
+    with pytest.raises(InputError, match=r"expected a scipy matrix \(\.npz\) or a table"):
         read_entries(tmp_path / "f.txt", IDS, "id", Path("nodes.csv"))
 
 
@@ -140,5 +140,7 @@ def test_the_features_of_training(tmp_path: Path) -> None:
             nodes, edges, provenance=dataset.provenance, sparse=matrix(tmp_path / "f.npz", np.ones((12, 3)))
         )
     plain = read_tables(nodes, edges, label="y", root=tmp_path)
-    with pytest.raises(InputError, match="--node-features: the network was trained without any"):
+    with pytest.raises(
+        InputError, match="--node-features: the network was trained without sparse features; expected no"
+    ):
         read_tables_to_predict(nodes, edges, provenance=plain.provenance, sparse=path)

@@ -217,7 +217,9 @@ def test_tables_of_a_graph_are_refused_beside_molecules(
     program = Program(monkeypatch, capsys)
     for option in ("--edges", "--nodes", "--node-features"):
         answer = program("predict", run, data, option, data, "-o", tmp_path / "out.csv")
-        assert answer.err == f"error: {option}: the network was trained on molecules, which have none\n"
+        assert (
+            answer.err == f"error: {option}: the network was trained on molecules; expected a file of molecules alone\n"
+        )
     with pytest.raises(InputError, match="edges: the network was trained on molecules"):
         load(run).predict(["CC"], data)
 

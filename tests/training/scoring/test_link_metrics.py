@@ -92,5 +92,5 @@ def test_metrics_of_links_are_for_links() -> None:
         Task("node", "binary", 1, "mrr")
     with pytest.raises(InputError, match="task metric is 'f1'; a task on links has rocauc or ap"):
         Task("link", "binary", 1, "f1")
-    with pytest.raises(InputError, match="task kind is 'regression'; a task on links is binary"):
+    with pytest.raises(InputError, match="task kind is 'regression'; expected binary for a task on links"):
         Task("link", "regression", 1, "rmse")

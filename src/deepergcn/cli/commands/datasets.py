@@ -23,7 +23,7 @@ def datasets(
     root: Root = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
 ) -> None:
-    """List the named datasets: what they are, whether they are on disk, and their sizes."""
+    """List the named datasets with a description, their state on disk and their sizes."""
     if context.invoked_subcommand is not None:
         return
     from dataclasses import asdict
@@ -72,9 +72,9 @@ def get(
 
     if name not in KNOWN:
         if name in SOURCES:
-            say(f"{name} is built in: there is nothing to get")
+            say(f"{name} is built in: there is nothing to download")
             return
-        raise InputError(f"there is no dataset {name!r} to get; expected one of {', '.join(KNOWN)}")
+        raise InputError(f"there is no dataset {name!r} to download; expected one of {', '.join(KNOWN)}")
     parent = context.parent.params.get("root") if context.parent else None
     columns = (TextColumn(name), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:

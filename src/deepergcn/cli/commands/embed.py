@@ -18,12 +18,12 @@ def embed(
     data: InputArgument = None,
     *,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="A file .npz, .parquet or .csv, or a folder of parts.")
+        Path, typer.Option("--output", "-o", help="An .npz, .parquet or .csv file, or a folder of parts.")
     ],
     parts: PartOptions,
     reading: ReadingOptions,
 ) -> None:
-    """Write the embeddings that a trained network computes for molecules or nodes; molecules part by part."""
+    """Write a trained network's embeddings of molecules or nodes; molecules are embedded in parts."""
     with loading():
         from deepergcn.inference.predictions import EMBEDDING_NAMES
         from deepergcn.inference.predictor import load

@@ -33,7 +33,7 @@ def evaluate(
     ] = None,
     data: Annotated[
         str | None,
-        typer.Option("--data", help="Another file with labels; or the location of the dataset, if it has moved."),
+        typer.Option("--data", help="Another file with labels; or the new location of the dataset, if it has moved."),
     ] = None,
     nodes: NodesOption = None,
     edges: EdgesOption = None,
@@ -61,7 +61,7 @@ def evaluate(
     plain = None if isinstance(edge_tables, dict) else edge_tables
     if data is not None and model.info.provenance is not None and not model.is_trained_on(data, plain, node_features):
         if split:
-            raise InputError("--split: the file is not the training data, and has no parts")
+            raise InputError(f"--split: {data} is not the training data and has no parts; expected --data without it")
         with molecule_bar() as progress:
             rows, scores = model.evaluate_file(
                 data,
@@ -77,7 +77,7 @@ def evaluate(
     else:
         if smiles_column or delimiter:
             flag = "--smiles-column" if smiles_column else "--delimiter"
-            raise InputError(f"{flag}: the data of training is read as in training; expected --data with another file")
+            raise InputError(f"{flag}: the training data is read as in training; expected --data with another file")
         found = model.evaluate_all(split or PARTS, given, edge_tables, metrics, its_nodes, node_features)
         names = {part: part for part in found}
     if as_json:
@@ -104,7 +104,7 @@ def evaluate(
 
 
 def score_lines(scores: "Mapping[str, MetricScore]") -> list[str]:
-    """A line for every metric, and one for every target where there are several."""
+    """A line for every metric, and one for every target if there are several."""
     lines = []
     for metric, found in scores.items():
         lines.append(f"{metric} {_shown(found.score)}")

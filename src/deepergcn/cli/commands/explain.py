@@ -24,7 +24,8 @@ def explain(
     data: InputArgument = None,
     *,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="CSV file of contributions; a page of the same name is written too.")
+        Path,
+        typer.Option("--output", "-o", help="CSV file of contributions; an HTML page of the same name is written too."),
     ],
     nodes: NodesOption = None,
     edges: EdgesOption = None,
@@ -36,14 +37,14 @@ def explain(
         list[str] | None,
         typer.Option("--item", metavar="ID", help="Id of a row to explain; may be repeated. Default: the first rows."),
     ] = None,
-    most: Annotated[int, typer.Option("--most", help="Largest number of rows to explain.", min=1)] = 20,
+    most: Annotated[int, typer.Option("--most", help="Maximum number of rows to explain.", min=1)] = 20,
     smiles_column: SmilesColumnOption = None,
     id_column: IdColumnOption = None,
     neighbours: Annotated[
         bool, typer.Option(help="Look up the nearest training examples, which needs the training data.")
     ] = True,
 ) -> None:
-    """Write the contribution of every atom and bond, or node and edge, to predictions, as CSV and as a page."""
+    """Write the contribution of every atom and bond, or node and edge, to predictions, as CSV and as an HTML page."""
     with loading():
         from deepergcn.inference.explain import explain as explain_rows
         from deepergcn.inference.explain import write_contributions, write_page

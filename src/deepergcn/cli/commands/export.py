@@ -1,4 +1,4 @@
-"""``deepergcn export``: a trained network as ONNX or as a program of ``torch.export``."""
+"""``deepergcn export``: a trained network as an ONNX model or a ``torch.export`` program."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,9 +12,9 @@ from deepergcn.cli.terminal import say
 def export(
     run: RunArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write: .onnx or .pt2.")],
-    form: Annotated[str, typer.Option("--format", help="onnx, or torch-export.")] = "onnx",
+    form: Annotated[str, typer.Option("--format", help="onnx or torch-export.")] = "onnx",
 ) -> None:
-    """Export a trained network; it takes any number of nodes, edges and graphs."""
+    """Export a trained network to ONNX or torch.export; its inputs may have any number of nodes, edges and graphs."""
     from typing import cast
 
     from deepergcn.inference.export import Format
@@ -23,5 +23,5 @@ def export(
 
     model = load(run)
     inputs = write(model, output, cast("Format", form))
-    gives = "what deepergcn predict gives" if model.blend is None else "what the network gives, without the forest"
-    say(f"{output}: takes {', '.join(inputs)}; gives {gives}")
+    returns = "the same as deepergcn predict" if model.blend is None else "the network's outputs, without the forest"
+    say(f"{output}: takes {', '.join(inputs)}; returns {returns}")

@@ -18,7 +18,7 @@ def plan(
     recipe: RecipeArgument = None,
     data: DataOption = None,
     settings: SettingsOption = None,
-    devices: Annotated[int, typer.Option("--devices", help="The number of processes.", min=1)] = 1,
+    devices: Annotated[int, typer.Option("--devices", help="Number of processes.", min=1)] = 1,
     machine: Annotated[
         bool, typer.Option("--machine", help="Also estimate the same network on 100 million and a billion edges.")
     ] = False,

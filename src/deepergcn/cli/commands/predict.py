@@ -1,4 +1,4 @@
-"""``deepergcn predict``: rows in, the same rows with probabilities and class names out, in the same order."""
+"""``deepergcn predict``: write the rows of the input in their order, with probabilities and class names."""
 
 from pathlib import Path
 from typing import Annotated
@@ -18,21 +18,21 @@ def predict(
     run: RunArgument,
     data: InputArgument = None,
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="A file .csv or .parquet, or a folder of parts.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="A .csv or .parquet file, or a folder of parts.")],
     inputs: Annotated[
         bool, typer.Option("--inputs/--no-inputs", help="Write the columns of INPUT too, before the predictions.")
     ] = True,
     spreadsheet: Annotated[
         bool,
-        typer.Option("--spreadsheet", help="Escape texts of the CSV that a spreadsheet would take for formulas."),
+        typer.Option("--spreadsheet", help="Escape cells of the CSV file that a spreadsheet would run as formulas."),
     ] = False,
     parts: PartOptions,
     reading: ReadingOptions,
 ) -> None:
-    """Predict the molecules of a file, or the nodes of tables, with a trained network.
+    """Predict the properties of molecules, graphs or nodes, or which nodes are linked, with a trained network.
 
     A file of molecules of any length is read, predicted and written in parts. To continue after an interruption, run
-    the same command again: finished parts are kept. The nodes of a graph are predicted at once.
+    the same command again: finished parts are kept. The nodes of a graph are predicted all at once.
     """
     with loading():
         from deepergcn.inference.predictions import PREDICTION_NAMES

@@ -19,11 +19,11 @@ def recipes(
     keys: Annotated[
         str | None,
         typer.Option(
-            metavar="SECTION", help="Print what the keys of a section mean, e.g. training or training.average; or all."
+            metavar="SECTION", help="Explain the keys of a section, e.g. training or training.average; or all."
         ),
     ] = None,
 ) -> None:
-    """List the recipes: task, layers, aggregator, trainable parameters and published score; or what their keys mean."""
+    """List the recipes with task, layers, aggregator, parameters and published score, or explain their keys."""
     if keys is not None:
         _print_keys("" if keys == "all" else keys, as_json)
         return
@@ -37,7 +37,7 @@ def recipes(
     rows = (
         (
             entry.name,
-            "as the data" if entry.task is None else entry.task.replace(",", ""),
+            "from the data" if entry.task is None else entry.task.replace(",", ""),
             f"{entry.network}, {entry.layers} layers",
             entry.aggregator,
             "" if entry.parameters is None else f"{entry.parameters:,}",
@@ -46,7 +46,7 @@ def recipes(
         for entry in entries
     )
     print_table(("recipe", "task", "network", "aggregator", "parameters", "published"), rows, right=["parameters"])
-    say("deepergcn train RECIPE trains one; deepergcn train trains solubility")
+    say("to train one: deepergcn train RECIPE; without a name, solubility is trained")
 
 
 def _print_json(entries: "Sequence[RecipeEntry] | Sequence[Key]") -> None:
@@ -65,7 +65,7 @@ def _print_keys(beginning: str, as_json: bool) -> None:
         return
     rows = ((f"{key.section}.{key.name}", key.meaning, key.default) for key in found)
     print_table(("key", "meaning", "default"), rows)
-    say("deepergcn train RECIPE --set KEY=VALUE changes one")
+    say("to change one: deepergcn train RECIPE --set KEY=VALUE")
 
 
 def _score(published: float | None, deviation: float | None) -> str:

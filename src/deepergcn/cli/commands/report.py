@@ -26,10 +26,13 @@ def report(
         Path | None, typer.Option("--results", metavar="DIR", help="Add the scores of studies to DIR/STUDY.csv.")
     ] = None,
     predictions: Annotated[
-        bool, typer.Option(help="Predict the test part of single runs, for confusion, ROC and worst errors.")
+        bool,
+        typer.Option(
+            help="Predict the test part of single runs, to show the confusion matrix, ROC curve and worst errors."
+        ),
     ] = True,
 ) -> None:
-    """Write runs or studies as one self-contained HTML page, with tables and curves."""
+    """Write one self-contained HTML page about runs or studies, with tables and curves."""
     from deepergcn.studies.write_report import write_report
 
     for path in write_report(folders, out=output, export=export, results=results, predictions=predictions):

@@ -29,7 +29,7 @@ def reproduce(
     layers: Annotated[
         Text, typer.Option("--layers", metavar="N,N", help="Depths to train, instead of the study's.")
     ] = None,
-    rows: Annotated[Text, typer.Option("--rows", metavar="NAME,NAME", help="Tasks to train. Default: all.")] = None,
+    rows: Annotated[Text, typer.Option("--rows", metavar="NAME,NAME", help="Rows to train. Default: all.")] = None,
     columns: Annotated[
         Text, typer.Option("--columns", metavar="NAME,NAME", help="Columns to train. Default: all.")
     ] = None,
@@ -44,7 +44,7 @@ def reproduce(
     jobs: Annotated[
         int | None, typer.Option("--jobs", help="Number of processes. Default: one per core.", min=1)
     ] = None,
-    threads: Annotated[int, typer.Option("--threads", help="Number of threads of each cell.", min=1)] = 1,
+    threads: Annotated[int, typer.Option("--threads", help="Number of threads per cell.", min=1)] = 1,
     ray: Annotated[
         Text, typer.Option("--ray", metavar="ADDRESS|auto", help="Train the cells on this Ray cluster instead.")
     ] = None,
@@ -56,10 +56,10 @@ def reproduce(
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="List the cells with the time each will take, measured on one step.")
+        bool, typer.Option("--dry-run", help="List the cells with their estimated times, measured on one step.")
     ] = False,
 ) -> None:
-    """Reproduce a table or figure of the paper; finished cells are kept and stopped ones resumed."""
+    """Reproduce a table or figure of the paper. Finished cells are kept and interrupted ones resumed."""
     from deepergcn.cores import available_cores, check_jobs, check_threads
     from deepergcn.studies.cells import Grid
     from deepergcn.studies.reproduce import make_plan, reuse_runs
@@ -109,7 +109,7 @@ def _run(plan: "Plan", jobs: int, threads: int, ray: Text) -> None:
         with study_progress(todo) as shown:
             table = run_plan(plan, jobs, threads, ray, watcher=shown.changed, look=shown.look)
     except Stopped as stopped:
-        say("stopped; the state is saved, and the same command resumes", err=True)
+        say("stopped; the state is saved: run the same command again to resume", err=True)
         raise typer.Exit(128 + stopped.number) from None
     asked = {(cell.row.name, cell.column.name, cell.seed) for cell in plan.cells}
     failed = [run for run in table.runs if run.state == "failed" and run.key in asked]
@@ -147,14 +147,14 @@ def _list() -> None:
         labels = ", ".join(row.label for row in study.rows()) + (" layers" if study.layers else "")
         rows.append((name, study.title, labels, str(len(study.rows()) * len(study.columns) * study.seeds)))
     print_table(("study", "what", "rows", "runs"), rows, right=["runs"])
-    say("deepergcn reproduce STUDY runs one; --dry-run says how long it takes")
+    say("to run one: deepergcn reproduce STUDY; --dry-run estimates how long it takes")
 
 
 def _numbers(text: str) -> list[int]:
     try:
         return [int(number) for number in text.split(",")]
     except ValueError as error:
-        raise InputError(f"--layers is {text}; expected numbers with commas between them, such as 3,7,14") from error
+        raise InputError(f"--layers is {text}; expected numbers separated by commas, such as 3,7,14") from error
 
 
 def _duration(seconds: float) -> str:

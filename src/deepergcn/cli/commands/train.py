@@ -47,7 +47,7 @@ def train(
     ] = None,
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="Resume the run or seeds in --out, or the newest of the recipe."),
+        typer.Option("--resume", help="Resume the run or seeds in --out, or the newest run of the recipe."),
     ] = False,
     precision: Annotated[Text, typer.Option("--precision", help="Precision of the computation: 32 or bf16.")] = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write TensorBoard events too.")] = False,
@@ -58,12 +58,12 @@ def train(
         Text, typer.Option("--ray", metavar="ADDRESS|auto", help="Train the seeds of --runs on this Ray cluster.")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option("--threads", help="Number of threads of each run with --ray. Default: 1.", min=1)
+        int | None, typer.Option("--threads", help="Number of threads per run with --ray. Default: 1.", min=1)
     ] = None,
     *,
     own: OwnDataOptions,
 ) -> None:
-    """Train a deep graph network: a recipe, your own molecules, or your own tables of nodes and edges."""
+    """Train a deep graph network from a recipe, or on your own molecules, graphs, links, or nodes and edges."""
     read = read_own_data(own, settings or (), recipe)  # before the slow imports, since its options are checked first
     with loading():
         from deepergcn.cli.progress import run_display
@@ -77,7 +77,7 @@ def train(
 
     _check_cluster(runs, resume, ray, threads, devices)
     if own.folds is not None and ((runs or 1) > 1 or ray is not None or data is not None):
-        raise InputError("--folds: cannot be combined with --runs, --ray and --data")
+        raise InputError("--folds: cannot be combined with --runs, --ray or --data")
     if waits_asleep() and is_first_process():
         say(LINE)
     recipe, found = (recipe, None) if read is None else (recipe or read[0], read[1])
@@ -111,7 +111,7 @@ def train(
         else:
             tell = partial(_tell, train_one(recipe, **options))
     except Stopped as stopped:
-        say("stopped; the states of all runs are saved, and --resume goes on with them", err=True)
+        say("stopped; the states of all runs are saved: --resume continues them", err=True)
         raise typer.Exit(128 + stopped.number) from None
     except Interrupted as interrupted:
         if is_first_process():
@@ -123,9 +123,9 @@ def train(
 
 def _check_cluster(runs: int | None, resume: bool, ray: Text, threads: int | None, devices: int) -> None:
     if ray is None and threads is not None:
-        raise InputError("--threads: expected --ray with it; elsewhere OMP_NUM_THREADS says how many")
+        raise InputError("--threads: works with --ray only; otherwise OMP_NUM_THREADS sets the number of threads")
     if ray is not None and (runs or 1) < 2 and not resume:
-        raise InputError("--ray: expected --runs with the number of seeds to train there")
+        raise InputError("--ray: expected --runs with the number of seeds to train on the cluster")
     if ray is not None and devices > 1:
         raise InputError("--devices: cannot be combined with --ray, where every run is one process")
 
@@ -135,7 +135,7 @@ def _tell_state(name: str, state: str) -> None:
 
 
 def _tell(run: "Run") -> None:
-    """The score, where the run is, and what to do next."""
+    """Print the score, the run directory, and the next command."""
     summary = run.summary()
     if summary is None:
         return

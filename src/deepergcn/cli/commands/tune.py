@@ -25,11 +25,12 @@ def tune(
     data: DataOption = None,
     settings: SettingsOption = None,
     trials: Annotated[
-        int | None, typer.Option("--trials", help="Total number of trials, including those of earlier calls.", min=1)
+        int | None,
+        typer.Option("--trials", help="Total number of trials, including earlier ones in the same folder.", min=1),
     ] = None,
     minutes: Annotated[
         float | None,
-        typer.Option("--minutes", help="Time limit of this call in minutes; the current trial is finished.", min=0),
+        typer.Option("--minutes", help="Time limit in minutes; the last trial is completed.", min=0),
     ] = None,
     space: Annotated[
         Path | None,
@@ -43,9 +44,9 @@ def tune(
     *,
     own: OwnDataOptions,
 ) -> None:
-    """Search for better settings by validation score. Call it again to continue; the best trial becomes a recipe."""
+    """Search for the settings with the best validation score, and save them as a recipe. Run it again to continue."""
     if trials is None and minutes is None:
-        raise InputError("tune: expected a budget, --trials or --minutes")
+        raise InputError("tune: expected --trials or --minutes, to limit the search")
     if trials is not None and trials > _MOST_TRIALS:
         raise InputError(f"--trials is {trials}; expected from 1 to {_MOST_TRIALS}, or --minutes")
     if own.folds is not None:
@@ -78,11 +79,11 @@ def tune(
     try:
         record = tuning.search(trials, None if minutes is None else 60 * minutes, _tell)
     except Interrupted as interrupted:
-        say("stopped; the state is saved, and the same command goes on", err=True)
+        say("stopped; the state is saved: run the same command again to continue", err=True)
         raise typer.Exit(128 + interrupted.number) from None
     best = record.best()
     if best is None:
-        raise InputError(f"{folder}: no trial has ended; expected a larger budget")
+        raise InputError(f"{folder}: no trial has finished; expected more --trials or --minutes")
     say(f"best {best.folder}: validation {record.metric} {best.score:.4f}, of {len(record.trials)} trials")
     say(f"page {folder / 'report.html'}")
     say(f"next {shlex.join(['deepergcn', 'train', str(folder / BEST)])}")

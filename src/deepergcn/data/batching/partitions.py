@@ -144,6 +144,6 @@ def _reordered(dataset: Dataset) -> GraphBatch:
 def _check(dataset: Dataset) -> None:
     if len(dataset) != 1 or dataset.task.level != "node":
         raise InputError(
-            f"{dataset.name} has {len(dataset)} graphs and a task about {dataset.task.level}s; "
-            "parts are made of one graph with a task about nodes"
+            f"{dataset.name} has {len(dataset)} graphs and a task on {dataset.task.level}s; "
+            "expected one graph with a task on nodes, to partition it"
         )

@@ -54,7 +54,7 @@ def batch_source(
     """
     if isinstance(dataset, TypedDataset):
         if partitions > 1:
-            raise InputError(f"partitions is {partitions}; a graph with types of nodes and edges is not cut into parts")
+            raise InputError(f"partitions is {partitions}; expected 1, since a graph with types is not partitioned")
         return TypedGraph(dataset)
     if dataset.task.level == "graph":
         return GraphLoader(
@@ -62,7 +62,7 @@ def batch_source(
         )
     if dataset.task.level == "link":
         if partitions > 1:
-            raise InputError(f"partitions is {partitions}; a task on links takes the whole graph, expected 1")
+            raise InputError(f"partitions is {partitions}; expected 1, since a task on links uses the whole graph")
         pairs = torch.arange(dataset.num_items) if graphs is None else graphs
         if negatives is None:
             return AllPairs(dataset, pairs)

@@ -39,7 +39,7 @@ def induced(dataset: Dataset, assignment: Tensor, wanted: Sequence[int] | None =
     parts = int(assignment.max()) + 1
     chosen = range(parts) if wanted is None else wanted
     if chosen and not 0 <= min(chosen) <= max(chosen) < parts:
-        raise InputError(f"the parts asked for are from {min(chosen)} to {max(chosen)}; expected 0 to {parts - 1}")
+        raise InputError(f"the requested parts are from {min(chosen)} to {max(chosen)}; expected 0 to {parts - 1}")
     narrow: npt.NDArray[Any] = assignment.numpy().astype(np.uint8 if parts <= 256 else np.int32)
     edges, edge_start = _inside(dataset.edge_index.numpy(), narrow, parts)
     nodes = np.argsort(narrow, kind="stable")

@@ -60,10 +60,12 @@ def _check(path: Path, arrays: dict[str, Tensor]) -> None:
         if pointers.dtype != torch.int64 or pointers.dim() != 1 or len(pointers) < 2:
             raise InputError(f"{path}: {name} is {_described(pointers)}; expected int64 [graphs + 1]")
         if int(pointers[0]) or bool((pointers.diff() < 0).any()):
-            raise InputError(f"{path}: {name} does not rise from 0; expected where each graph begins")
+            raise InputError(f"{path}: {name} does not increase from 0; expected the start of each graph")
     nodes, edges = arrays["node_ptr"], arrays["edge_ptr"]
     if len(nodes) != len(edges):
-        raise InputError(f"{path}: node_ptr is for {len(nodes) - 1} graphs, edge_ptr for {len(edges) - 1}")
+        raise InputError(
+            f"{path}: node_ptr has {len(nodes) - 1} graphs and edge_ptr {len(edges) - 1}; expected the same number"
+        )
     edge_index = arrays["edge_index"]
     if edge_index.dtype != torch.int64 or list(edge_index.shape) != [2, int(edges[-1])]:
         raise InputError(f"{path}: edge_index is {_described(edge_index)}; expected int64 [2, {int(edges[-1])}]")
@@ -99,11 +101,15 @@ def pyg_arrays(graphs: Sequence[Any]) -> GraphArrays:
             )
         edge_index, count = data.edge_index, data.num_nodes
         if not isinstance(edge_index, Tensor) or edge_index.dim() != 2 or len(edge_index) != 2:
-            raise InputError(f"graphs: graph {number} has no edge_index; expected a tensor [2, edges]")
+            found = list(edge_index.shape) if isinstance(edge_index, Tensor) else type(edge_index).__name__
+            raise InputError(f"graphs: graph {number} has edge_index {found}; expected a tensor [2, edges]")
         if not count:
-            raise InputError(f"graphs: graph {number} has no nodes")
+            raise InputError(f"graphs: graph {number} has no nodes; expected at least one")
         if edge_index.numel() and not 0 <= int(edge_index.min()) <= int(edge_index.max()) < count:
-            raise InputError(f"graphs: graph {number} has {count} nodes; its edge_index names others")
+            low, high = int(edge_index.min()), int(edge_index.max())
+            raise InputError(
+                f"graphs: graph {number} has nodes {low} to {high} in edge_index; expected 0 to {count - 1}"
+            )
         nodes.append(count)
         edges.append(edge_index.shape[1])
         ends.append(edge_index.detach().cpu().long())
@@ -144,5 +150,5 @@ def _joined(parts: list[Tensor | None], name: str) -> Tensor | None:
         if part is None or part.dtype != first.dtype or part.shape[1] != first.shape[1]:
             found = "no" if part is None else f"{part.shape[1]} {str(part.dtype).removeprefix('torch.')}"
             expected = f"{first.shape[1]} {str(first.dtype).removeprefix('torch.')}"
-            raise InputError(f"graphs: graph {number} has {found} {name}; the graphs before have {expected}")
+            raise InputError(f"graphs: graph {number} has {found} {name}; expected {expected}, as in other graphs")
     return torch.cat(known)

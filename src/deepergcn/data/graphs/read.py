@@ -141,10 +141,10 @@ def _features(values: Tensor | None, rows: Tensor | None, name: str) -> ArrayFea
         return None
     if not values.is_floating_point():
         if not len(values) or int(values.min()) < 0 or int(values.max()) >= MOST_VALUES:
-            found = "none" if not len(values) else f"{int(values.min())} to {int(values.max())}"
+            found = "no rows" if not len(values) else f"{int(values.min())} to {int(values.max())}"
             raise InputError(
-                f"graphs: {name} has integers, {found}, which are categories; expected 0 to {MOST_VALUES - 1}, or "
-                "floating point for numbers"
+                f"graphs: {name} has integers, which are categories, from {found}; expected 0 to {MOST_VALUES - 1}, or "
+                "floating-point numbers"
             )
         return ArrayFeatures(width=values.shape[1], categories=tuple((values.amax(0) + 1).tolist()))
     if not bool(values.isfinite().all()):
@@ -174,4 +174,5 @@ def _scaled(values: Tensor | None, features: ArrayFeatures | None, name: str) ->
 def _described(width: tuple[int, bool] | None) -> str:
     if width is None:
         return "no features"
-    return f"{width[0]} features of {'numbers' if width[1] else 'integers, which are categories'}"
+    features = "1 feature" if width[0] == 1 else f"{width[0]} features"
+    return f"{features} of {'numbers' if width[1] else 'integers, which are categories'}"

@@ -15,7 +15,9 @@ def check_pairs(dataset: "Dataset") -> None:
     pairs, level = dataset.pairs, dataset.task.level
     if (pairs is None) != (level != "link"):
         found = "no pairs" if pairs is None else "pairs"
-        raise InputError(f"dataset {dataset.name}: has {found} and a task on {level}s; pairs are the items of links")
+        raise InputError(
+            f"dataset {dataset.name}: has {found} and a task on {level}s; expected pairs for a task on links only"
+        )
     if dataset.node_ids and len(dataset.node_ids) != dataset.num_nodes:
         raise InputError(
             f"dataset field node_ids has {len(dataset.node_ids)} ids; expected {dataset.num_nodes}, one for each node"
@@ -40,7 +42,9 @@ def check_link_parts(dataset: "Dataset") -> None:
     if dataset.pairs is None:
         return
     if not bool((dataset.y[dataset.split["train"]] == 1).all()):
-        raise InputError(f"dataset {dataset.name}: train has pairs that are no link; training draws them itself")
+        raise InputError(
+            f"dataset {dataset.name}: train has pairs without a link; expected links, since training draws the others"
+        )
     name, _, number = dataset.task.metric.partition("@")
     if name != "hits":
         return
@@ -49,6 +53,6 @@ def check_link_parts(dataset: "Dataset") -> None:
         negatives = int((labels == 0).sum())
         if bool((labels == 1).any()) and negatives < int(number):
             raise InputError(
-                f"{dataset.name}: metric {dataset.task.metric} ranks links among {number} pairs without a link at "
-                f"least; {part} has {negatives}; expected another metric, or more negatives"
+                f"{dataset.name}: metric {dataset.task.metric} needs at least {number} pairs without a link; "
+                f"{part} has {negatives}; expected another metric, or more negatives"
             )

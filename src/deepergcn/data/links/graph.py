@@ -78,7 +78,9 @@ def node_features(
         assert x is not None
         return x, None
     if nodes > MOST_EMBEDDINGS:
-        raise InputError(f"{nodes} nodes have no features; expected some, or at most {MOST_EMBEDDINGS} nodes to embed")
+        raise InputError(
+            f"{nodes} nodes have no features; expected features, or at most {MOST_EMBEDDINGS} nodes to embed"
+        )
     return torch.arange(nodes)[:, None], (nodes,)
 
 

@@ -34,7 +34,7 @@ def draw_distinct(count: int, nodes: int, known: Ints, seed: int, *names: str | 
     low, high = known // max(nodes, 1), known % max(nodes, 1)
     free = nodes * (nodes - 1) // 2 - int((low != high).sum())
     if free < count:
-        raise InputError(f"{count} pairs of nodes without a link are needed to score against; there are {free}")
+        raise InputError(f"scoring needs {count} pairs of nodes without a link; there are {free}")
     rng = np.random.default_rng(derive(seed, *names))
     every_pair = nodes * (nodes - 1) // 2
     if every_pair <= _MOST_LISTED or 2 * count > free:

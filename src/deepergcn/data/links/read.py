@@ -156,8 +156,8 @@ def read_link_graph(nodes: str | Path | None, edges: str | Path | None, provenan
     """
     if provenance.features is None:
         raise InputError(
-            "--nodes, --edges: the network has learned an embedding for each node of its training data; other nodes, "
-            "or the same in another graph, have none"
+            "--nodes, --edges: the network has learned an embedding for each node of its training graph and has none "
+            "for another graph; expected neither option"
         )
     if nodes is None or edges is None:
         raise InputError(f"--{'edges' if nodes else 'nodes'}: expected the tables of nodes and of edges together")

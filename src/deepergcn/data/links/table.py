@@ -77,6 +77,6 @@ def _check_parts(
     for row, other in enumerate(first.tolist()):
         if parts[row] != parts[other]:
             raise InputError(
-                f"{links.path}: row {row + 1}: the pair is that of row {other + 1} too, in another part of the split "
+                f"{links.path}: row {row + 1}: the pair is also in row {other + 1}, in another part of the split "
                 f"({parts[other] or 'none'} and {parts[row] or 'none'}); expected every pair in one part"
             )

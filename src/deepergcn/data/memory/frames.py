@@ -82,7 +82,7 @@ def value_columns(values: Any, name: str, rows: int, what: str) -> dict[str, Any
         if len(cells) != rows:
             raise InputError(f"{what}: column {column!r} has {len(cells)} values; expected {rows}, one for each row")
     if not found:
-        raise InputError(f"{what}: has no column; expected one at least")
+        raise InputError(f"{what}: has no columns; expected at least one")
     return found
 
 

@@ -103,7 +103,9 @@ def _with_label(tables: GraphTables, label: Any, names: Names) -> GraphTables:
         columns = value_columns(label, "label", len(nodes), "label")
     for name, cells in columns.items():
         if name in nodes.column_names:
-            raise InputError(f"label: {name!r} is a column of the nodes already; expected its name, or another")
+            raise InputError(
+                f"label: the nodes already have a column {name!r}; expected that name, or values with another name"
+            )
         nodes = nodes.append_column(name, cells)
     return tables._replace(nodes=nodes, labels=tuple(columns), numbered=tables.numbered and is_integer(label))
 
@@ -111,14 +113,20 @@ def _with_label(tables: GraphTables, label: Any, names: Names) -> GraphTables:
 def _of_pyg(data: Data, label: Any, names: Names) -> GraphTables:
     edge_index, count = data.edge_index, data.num_nodes
     if not isinstance(edge_index, Tensor) or edge_index.dim() != 2 or len(edge_index) != 2:
-        found = f"edge_index has shape {list(edge_index.shape)}" if isinstance(edge_index, Tensor) else "no edge_index"
+        found = (
+            f"edge_index has shape {list(edge_index.shape)}" if isinstance(edge_index, Tensor) else "has no edge_index"
+        )
         raise InputError(f"graph: {found}; expected edge_index, a tensor [2, edges]")
     if (stray := next((name for name in _INDICES if name in data), None)) and not any(name in data for name in _MASKS):
-        raise InputError(f"graph: has {stray}, but no masks; expected train_mask and its like, or split with {stray}")
+        raise InputError(
+            f"graph: has {stray}, but no masks; expected masks such as train_mask, or split=... made of {stray}"
+        )
     if not count:
         raise InputError("graph: has no nodes")
     if edge_index.numel() and not 0 <= int(edge_index.min()) <= int(edge_index.max()) < count:
-        raise InputError(f"graph: edge_index names nodes {int(edge_index.min())} to {int(edge_index.max())} of {count}")
+        raise InputError(
+            f"graph: edge_index has nodes {int(edge_index.min())} to {int(edge_index.max())}; expected 0 to {count - 1}"
+        )
     columns: dict[str, Any] = {names.id: pa.array(np.arange(count))}
     label = "y" if label is None and data.y is not None else label
     said = [] if label is None or is_values(label) else [label] if isinstance(label, str) else list(label)

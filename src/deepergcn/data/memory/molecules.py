@@ -69,7 +69,9 @@ def molecule_table(molecules: Any, target: Any = None, smiles_column: str | int 
     columns = value_columns(target, "target", len(table), "target")
     for name, cells in columns.items():
         if name in table.column_names:
-            raise InputError(f"target: {name!r} is a column of the molecules already; expected its name, or another")
+            raise InputError(
+                f"target: the molecules already have a column {name!r}; expected that name, or values with another name"
+            )
         table = table.append_column(name, cells)
     return MoleculeTable(table, column, tuple(columns))
 

@@ -93,7 +93,8 @@ def molecule_descriptors(
     columns = [name for name in names if name not in KINDS]
     if columns and table is None:
         raise InputError(
-            f"descriptors: the column {columns[0]!r} is one of a file, which this dataset is not read from"
+            f"descriptors: {columns[0]!r} would be a column of a file, but this dataset is not read from one; expected "
+            f"{', '.join(KINDS)}"
         )
     found = _load(cache_file, key) if cache_file is not None and kinds else None
     if found is None:
@@ -254,8 +255,8 @@ def _check_known(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
     missing = sorted(set(names) - set(known))
     if missing:
         raise InputError(
-            f"descriptors {kind}: RDKit {rdBase.rdkitVersion} does not compute {listed(missing)}, which are part of "
-            "them; expected RDKit 2026.09.1, or a later one that does"
+            f"descriptors {kind}: RDKit {rdBase.rdkitVersion} does not have {listed(missing)}; "
+            "expected RDKit 2026.09.1, or a later version that has them"
         )
 
 
@@ -279,7 +280,7 @@ def _save(file: Path, key: str, found: MoleculeDescriptors) -> None:
     try:
         write_tensors(file, arrays, {"deepergcn": _header(key, arrays)})
     except InputError as error:
-        _log.warning("the cache of descriptors: %s", error)
+        _log.warning("descriptors are not cached: %s", error)
 
 
 def _header(key: str, arrays: dict[str, Tensor]) -> str:

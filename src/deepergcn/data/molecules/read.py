@@ -107,7 +107,7 @@ def read_molecules(
     if fold is not None:
         check_fold(fold)
         if split_column is not None:
-            raise InputError(f"{path}: a fold makes its own split; expected no split_column")
+            raise InputError(f"{path}: split_column cannot be combined with fold, which makes its own split")
     check_molecule_file(path)
     digest = file_digest(path)
 
@@ -202,7 +202,7 @@ def read_molecules_to_predict(
     if opened is None:
         check_molecule_file(path)
     if task.level != "graph":
-        raise InputError(f"{path}: molecules are graphs; the task is of level {task.level!r}")
+        raise InputError(f"{path}: the task is on {task.level}s; expected a task on graphs, since molecules are graphs")
     rows = opened or open_rows(path, smiles_column, id_column, delimiter)
     found = parse_rows(rows, None, fragments=fragments, strict=strict, workers=workers, progress=progress)
     count = len(found.positions)

@@ -175,7 +175,9 @@ def _find_smiles(table: Columns) -> str:
     found = [name for name in table.names if name.strip().lower() == "smiles"]
     if len(found) > 1:
         names = ", ".join(map(repr, found))
-        raise InputError(f"{table.path}: has the columns {names}; expected one of SMILES, or {table.option('SMILES')}")
+        raise InputError(
+            f"{table.path}: has the columns {names}; expected one such column, or {table.option('SMILES')}"
+        )
     return found[0] if found else "smiles"
 
 

@@ -60,11 +60,12 @@ def _properties(path: Path, number: int, record: str) -> dict[str, str]:
 
 
 def _check_repeated(path: Path, number: int, found: list[tuple[str, str]]) -> None:
-    """Check that a property that is there twice has one value."""
+    """Check that a property that a record repeats has one value."""
     for name, value in found:
         if other := next((text for key, text in found if key == name and text != value), None):
             raise InputError(
-                f"{path}: record {number} has the property {name!r} twice, {quote(value)} and {quote(other)}"
+                f"{path}: record {number} has the property {name!r} twice, {quote(value)} and {quote(other)}; "
+                "expected one value"
             )
 
 

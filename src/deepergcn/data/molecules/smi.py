@@ -31,10 +31,10 @@ def read_smi_blocks(path: Path, rows: int | None) -> Iterator[Columns]:
     first = next(found, None)
     if first is not None and first[0].lower() == SMILES:
         if "\t" in first[1] or "," in first[1]:
-            raise InputError(f"{path}: has a header of more than two columns; let its name end in .tsv or .csv")
+            raise InputError(f"{path}: has a header of more than two columns; rename it to end in .tsv or .csv")
         first = next(found, None)
     if first is None:
-        raise InputError(f"{path}: the file is empty; expected a molecule in every line")
+        raise InputError(f"{path}: the file is empty; expected a molecule on every line")
     everything = itertools.chain([first], found)
     while block := list(itertools.islice(everything, rows)):
         names = [row[1] or None for row in block]
@@ -54,11 +54,17 @@ def _cells(line: str) -> tuple[str, str]:
 def _lines(path: Path) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
     rest = ""
+    ends = dict.fromkeys((b"\n", b"\r"), 0)  # the larger number is that of the lines, whichever of them end a line
     try:
         for piece in read_pieces(path, _PIECE):
             *lines, rest = (rest + decoder.decode(piece)).split("\n")
+            ends = {end: count + piece.count(end) for end, count in ends.items()}
             for line in lines:
                 yield from line.splitlines()
         yield from (rest + decoder.decode(b"", final=True)).splitlines()
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: has the byte 0x{error.object[error.start]:02x}; invalid UTF-8") from error
+        line_number = 1 + max(count + error.object.count(end, 0, error.start) for end, count in ends.items())
+        byte = error.object[error.start]
+        raise InputError(
+            f"{path}: line {line_number} has the byte 0x{byte:02x}, which is not UTF-8; expected text in UTF-8"
+        ) from error

@@ -25,7 +25,7 @@ def infer_task(values: Labels, level: Level, path: Path) -> Task:
             row = int(np.nanargmax(values[:, 0]))
             raise InputError(
                 f"{path}, row {row + 1}: the label is {outputs - 1}; expected a class below {MOST_OUTPUTS}, "
-                "or a task that tells what the labels are"
+                "or a task that says what the labels are"
             )
     return Task(level, kind, outputs, METRICS[kind][0])
 

@@ -92,7 +92,7 @@ def read_layout(folder: Path, description: Description, digest: str) -> Dataset:
     values = read_numbers(labels_path, np.float64, rows=items[0], why=items[1], missing=True)
     task = settings.task or infer_task(values, level, labels_path)
     if task.level != level:
-        raise InputError(f"{labels_path}: holds labels of {level}s; the task is about {task.level}s")
+        raise InputError(f"{labels_path}: has labels of {level}s; expected labels of {task.level}s, as the task says")
 
     return Dataset(
         name=description.name,

@@ -18,7 +18,7 @@ _SPLIT = "given"
 def write_layout(dataset: Dataset, folder: Path) -> None:
     """Write the dataset to a new folder, atomically."""
     if dataset.task.level == "link":
-        raise InputError(f"{dataset.name}: has links, which are read from OGB's layout and not written in it")
+        raise InputError(f"{dataset.name}: has links, which can be read from OGB's layout but not written in it")
     for part in PARTS:
         if not len(dataset.split[part]):
             raise InputError(f"{dataset.name}: the split {part!r} is empty, which OGB's layout cannot hold")
@@ -43,7 +43,10 @@ def _write(dataset: Dataset, folder: Path) -> Path:
         f"{dataset.task.level}-label": labels,
     }
     if dataset.node_numbers:
-        raise InputError(f"{dataset.name}: has numbers beside categories of nodes; expected it without such transforms")
+        raise InputError(
+            f"{dataset.name}: has numbers and categories as node features; expected it without transforms that add "
+            "numbers"
+        )
     if dataset.x is not None:
         tables["node-feat"] = dataset.x.numpy()
     if dataset.edge_attr is not None and dataset.num_edges:

@@ -83,7 +83,7 @@ def read_link_layout(folder: Path, description: Description, digest: str, remove
     edges = read_edges(need_table(folder, "raw/edge"), rows, counts, edge_counts)
     task = settings.task or Task("link", "binary", 1, LINK_METRICS[0])
     if task.level != "link":
-        raise InputError(f"{folder}: holds links; the task is about {task.level}s")
+        raise InputError(f"{folder}: has links; expected a task on links, not on {task.level}s")
     x = read_features(find_table(folder, "raw/node-feat"), (nodes, "the sum of num-node-list"), settings.x_categories)
     x_categories = settings.x_categories
     if x is None:

@@ -63,7 +63,7 @@ def read_arrays(path: Path) -> dict[str, npt.NDArray[np.int64]]:
     except Exception as error:  # a damaged or hostile file can fail in any way
         asks_for_code = any(sign in str(error) for sign in ("Unsupported global", "is blocked", "Can only"))
         reason = "refused: it asks for code to be run" if asks_for_code else "damaged, or another format"
-        raise InputError(f"{path}: is not a split of arrays and plain values ({reason})") from error
+        raise InputError(f"{path}: cannot be read as a split of arrays and plain values ({reason})") from error
     if not isinstance(content, dict) or not all(isinstance(name, str) for name in content):
         raise InputError(f"{path}: expected a dictionary of arrays by name")
     arrays = {name: _numbers(path, name, value) for name, value in content.items()}

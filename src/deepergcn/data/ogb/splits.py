@@ -43,8 +43,8 @@ def split_folder(folder: Path, kind: str | None) -> Path:
     if kind is None and len(kinds) == 1:
         kind = kinds[0]
     if kind is None or kind not in kinds:
-        wanted = "has no split" if not kinds else f"the split is one of {', '.join(kinds)}"
-        raise InputError(f"{folder}: {wanted}; expected {kind or 'one, or the name of one'} in split/")
+        found = f"split/ has {', '.join(kinds)}" if kinds else "has no folder in split/"
+        raise InputError(f"{folder}: {found}; expected {kind or 'one folder there, or the name of one'}")
     return folder / "split" / kind
 
 

@@ -61,14 +61,14 @@ def _check(archive: Path, entries: list[zipfile.ZipInfo], limit: int) -> None:
     for entry in entries:
         name = entry.filename
         if PureWindowsPath(name).anchor or PurePosixPath(name).anchor or ".." in PureWindowsPath(name).parts:
-            raise InputError(f"{archive}: holds {name!r}, which lies outside of its folder")
+            raise InputError(f"{archive}: contains {name!r}, which is outside its folder")
         mode = entry.external_attr >> 16
         if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
-            raise InputError(f"{archive}: holds {name!r}, which is a link or a special file")
+            raise InputError(f"{archive}: contains {name!r}, which is a link or a special file")
         if entry.flag_bits & 0x1:
-            raise InputError(f"{archive}: holds {name!r}, which is encrypted")
+            raise InputError(f"{archive}: contains {name!r}, which is encrypted")
         if name.casefold() in seen:
-            raise InputError(f"{archive}: holds {name!r} twice")
+            raise InputError(f"{archive}: contains {name!r} twice")
         seen.add(name.casefold())
     size = sum(entry.file_size for entry in entries)
     if size > limit:

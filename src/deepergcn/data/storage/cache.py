@@ -51,7 +51,7 @@ def cached(path: Path, key: str, build: Callable[[], Dataset]) -> Dataset:
     try:
         save(dataset, path, key)
     except InputError as error:
-        _log.warning("the cache of a dataset: %s", error)
+        _log.warning("the dataset is not cached: %s", error)
     return dataset
 
 
@@ -71,7 +71,7 @@ def load(path: Path, key: str) -> Dataset | None:
     try:
         return _load(path, key)
     except (SafetensorError, OSError, InputError, ValueError, KeyError, TypeError) as error:
-        _log.warning("%s: the cache is damaged and will be made again (%s)", path, error)
+        _log.warning("%s: the cache is damaged and will be rebuilt (%s)", path, error)
         return None
 
 

@@ -72,7 +72,7 @@ def download(
         part.replace(path)
         _tag_file(part).unlink(missing_ok=True)
         return
-    raise InputError(f"{url}: {reason}; what was received is kept; try again to resume the download")
+    raise InputError(f"{url}: {reason}; the part received is kept: try again to resume the download")
 
 
 def _transfer(url: str, part: Path, progress: ProgressHook | None, timeout: float, most_bytes: int) -> None:
@@ -109,7 +109,7 @@ def _open(request: urllib.request.Request, part: Path, timeout: float) -> Any:
         error.close()
         if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             _tag_file(part).unlink(missing_ok=True)
-            raise _BrokenTransferError("the server refused to go on with the transfer") from error
+            raise _BrokenTransferError("the server refused to resume the transfer") from error
         if error.code >= 500 or error.code == http.HTTPStatus.TOO_MANY_REQUESTS:
             raise _BrokenTransferError(f"the server answered {error.code} {error.reason}") from error
         raise InputError(f"{url}: the server answered {error.code} {error.reason}") from error
@@ -124,7 +124,7 @@ def _extent(answer: Any, have: int) -> tuple[int, int | None]:
     if answer.status == http.HTTPStatus.PARTIAL_CONTENT:
         found = re.fullmatch(r"bytes ([0-9]{1,18})-[0-9]+/([0-9]{1,18})", answer.headers.get("Content-Range", ""))
         if found is None or int(found[1]) != have:
-            raise InputError(f"{answer.url}: the server sent another part of the file than requested")
+            raise InputError(f"{answer.url}: the server sent a different part of the file than requested")
         return have, int(found[2])
     length = answer.headers.get("Content-Length", "")
     return 0, int(length) if re.fullmatch(r"[0-9]{1,18}", length) else None

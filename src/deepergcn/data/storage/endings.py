@@ -25,11 +25,11 @@ def check_name(path: Path, endings: tuple[str, ...]) -> None:
     if name.endswith(endings):
         return
     if name.endswith(_OTHER_WORKBOOKS):
-        raise InputError(f"{path}: is a workbook of another kind; save it as .xlsx, or its sheet as CSV")
+        raise InputError(f"{path}: is a workbook in another format; save it as .xlsx, or its sheet as CSV")
     if name.endswith(_GRAPH_FILES):
         raise InputError(
-            f"{path}: is a graph of another program; save its nodes and its edges as CSV, or read it with networkx and "
-            "train from Python (deepergcn.train(graph=...))"
+            f"{path}: is a graph file of another program; save its nodes and its edges as CSV, or read it with "
+            "networkx and train from Python (deepergcn.train(graph=...))"
         )
     if name.endswith(".zip"):
         raise InputError(f"{path}: is an archive; unpack it first, or compress one file as .gz")

@@ -122,23 +122,27 @@ class Columns:
         """Check that the columns exist."""
         for name in names:
             if name.strip() not in self._positions:
-                option = f"; {self.option(purpose)} names another" if purpose in _OPTIONS else ""
+                option = f"; name another with {self.option(purpose)}" if purpose in _OPTIONS else ""
                 raise InputError(
                     f"{self.path}: there is no column {quote(name)} for the {purpose}; "
                     f"the columns are {self.quoted_names()}{option}{self._no_header()}"
                 )
 
     def _no_header(self) -> str:
-        """What to do where the first line is no header, for an error message."""
+        """Advice for a file whose first line is not its header, for an error message."""
         found = re.match(r"[#%]|sep=", self.names[0] if self.names else "")
-        return f"; the header is the first line: remove those above it, which begin with {found[0]!r}" if found else ""
+        return (
+            f"; the first line must be the header: remove the lines before it that begin with {found[0]!r}"
+            if found
+            else ""
+        )
 
     def where(self, name: str, cell: str) -> str:
         """The cell and its first row, for an error message."""
         return f"{quote(cell)} in row {self.text(name).to_pylist().index(cell) + 1}"
 
     def option(self, purpose: str) -> str:
-        """What names the column for the SMILES, the ids or the edges: an option, or an argument."""
+        """The option or argument that names the column of the SMILES, the ids or the edges."""
         return _OPTIONS[purpose][self.in_memory]
 
     def text(self, name: str) -> Any:
@@ -188,7 +192,7 @@ class Columns:
         return values
 
     def not_a_number(self, name: str, row: int) -> str:
-        """The error for such a cell, which says what may stand there instead where that is known."""
+        """The error for a cell that is not a number, with a hint at what to write instead if there is one."""
         cell = self.text(name)[row].as_py() or ""
         hint = number_hint(cell)
         shown = "" if hint is None else f" ({hint})"
@@ -283,7 +287,7 @@ def _named(columns: Columns) -> Columns:
         names = Counter(name.strip() for name in columns.table.column_names)
     for name, times in names.items():
         if times > 1:
-            raise InputError(f"{columns.path}: two columns are called {name!r}")
+            raise InputError(f"{columns.path}: two columns are called {name!r}; expected different names")
     return columns
 
 

@@ -62,13 +62,13 @@ class _Syntax:
 
 
 _NO_TEXT = {
-    b"\xff\xfe": "is text in UTF-16: save it as CSV UTF-8",
-    b"\xfe\xff": "is text in UTF-16: save it as CSV UTF-8",
-    b"\x1f\x8b": "is compressed by gzip: let its name end in .gz",
-    b"PK\x03\x04": "is a workbook or an archive: let its name end in .xlsx, or unpack it",
-    b"\xd0\xcf\x11\xe0": "is a workbook of an old kind: save it as .xlsx, or its sheet as CSV",
+    b"\xff\xfe": "is text in UTF-16; save it as CSV UTF-8",
+    b"\xfe\xff": "is text in UTF-16; save it as CSV UTF-8",
+    b"\x1f\x8b": "is compressed with gzip; rename it to end in .gz",
+    b"PK\x03\x04": "is a workbook or an archive; rename a workbook to end in .xlsx, or unpack the archive",
+    b"\xd0\xcf\x11\xe0": "is a workbook in an old format; save it as .xlsx, or its sheet as CSV",
 }
-"""How files begin that are no text, and what to do."""
+"""The first bytes of files that are not text, and what to do with such a file."""
 _FIRST_LINE = re.compile(rb'(?:\xef\xbb\xbf)?[\r\n]*+(?:"[^"]*+"|[^"\r\n])*+')
 _QUOTED = re.compile(rb'"[^"]*+"')
 _UNCLOSED = re.compile(rb'"[^"]*+(?:""[^"]*+)*+\Z')
@@ -146,9 +146,9 @@ def _parse(path: Path, content: bytes, syntax: "_Syntax", before: int = 0) -> An
             row, found, expected = bad.number - 1 + before, bad.actual_columns, bad.expected_columns
             first = quote(header[0].decode().strip("\ufeff\r\n"))
             others = [name for character, name in DELIMITERS.items() if character in header[0].decode()]
-            more = "; --delimiter says which one parts its cells" if len(others) > 1 else ""
+            more = "; name the delimiter with --delimiter" if len(others) > 1 else ""
             raise InputError(
-                f"{path}: row {row} has {found} columns; expected {expected}, as the header {first} has{more}"
+                f"{path}: row {row} has {found} columns; expected {expected}, as in the header {first}{more}"
             ) from error
         if "straddling" in str(error):
             raise InputError(f"{path}: a row is longer than {_BLOCK >> 20} MB") from error
@@ -199,7 +199,9 @@ def _check_utf8(path: Path, content: bytes, syntax: _Syntax, before: int) -> Non
     except UnicodeDecodeError as error:
         byte = content[error.start]
         place = _row(content, error.start, syntax, before)
-        raise InputError(f"{path}: {place} has the byte 0x{byte:02x}; invalid UTF-8: save it as CSV UTF-8") from error
+        raise InputError(
+            f"{path}: {place} has the byte 0x{byte:02x}, which is not UTF-8; save the file as CSV UTF-8"
+        ) from error
 
 
 def _row(content: bytes, place: int, syntax: _Syntax, before: int) -> str:

@@ -30,7 +30,8 @@ def node_ids(nodes: Columns, column: str) -> Any:
     if len(repeated):
         row = repeated[0]
         raise InputError(
-            f"{nodes.path}: row {row + 1}: the id {quote(ids[row].as_py())} is also that of row {first[row] + 1}"
+            f"{nodes.path}: row {row + 1}: the id {quote(ids[row].as_py())} is also in row {first[row] + 1}; "
+            "expected unique ids"
         )
     return ids
 
@@ -60,7 +61,7 @@ def _similar(name: str, ids: Any) -> str:
     """An id that is the same but for its capitals, zeros or decimal point, for an error message."""
     wanted = _plain(name)
     found = next((other for other in ids.to_pylist() if _plain(other) == wanted), None)
-    return "" if found is None else f"; {quote(found)} is one: write them alike"
+    return "" if found is None else f"; did you mean {quote(found)}?"
 
 
 def _plain(name: str) -> str:

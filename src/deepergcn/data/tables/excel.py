@@ -36,7 +36,7 @@ def read_excel(path: Path) -> Any:
     if len(filled) != 1:
         raise InputError(
             f"{path}: has {len(filled)} sheets with cells{f' ({listed(list(filled))})' if filled else ''}; expected "
-            "one: save the sheet to read as a workbook of its own"
+            "one; save the sheet to read as a workbook of its own"
         )
     header, *rows = (row for row in next(iter(filled.values())) if _has_cells(row))
     return _table(path, [_text(cell).strip() for cell in header], [list(map(_text, row)) for row in rows])
@@ -48,8 +48,8 @@ def _table(path: Path, names: list[str], rows: list[list[str]]) -> Any:
         if not names[number]:
             row = next(place for place, cells in enumerate(rows, start=1) if cells[number])
             raise InputError(
-                f"{path}: row {row} has a cell in column {number + 1}, which has no name in the header; the header is "
-                "the first row with cells: remove titles above it"
+                f"{path}: row {row} has a cell in column {number + 1}, which has no name in the header; the header "
+                "must be the first row with cells: remove titles above it"
             )
     columns = [pa.array([row[number] for row in rows], pa.string()) for number in used]
     return pa.Table.from_arrays(columns, names=[names[number] for number in used])

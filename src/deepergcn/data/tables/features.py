@@ -114,12 +114,14 @@ def _number_column(table: Columns, name: str, standardize: npt.NDArray[np.bool_]
         return FeatureColumn(name)
     known = values[standardize & ~np.isnan(values)]
     if not len(known):
-        raise InputError(f"{table.path}: column {name!r} has no number in train to standardize by")
+        raise InputError(
+            f"{table.path}: column {name!r} has no number in the rows of train; expected one, to standardize by"
+        )
     with np.errstate(over="ignore", invalid="ignore"):
         mean, std = float(known.mean()), float(known.std())
     if not np.isfinite((mean, std)).all():
         row = int(np.nanargmax(np.abs(values)))
-        raise InputError(f"{table.path}: {table.not_a_number(name, row)} that can be squared")
+        raise InputError(f"{table.path}: {table.not_a_number(name, row)} whose square is finite")
     return FeatureColumn(name, mean=mean, std=std if std > 0 else 1.0, fills_gaps=True)
 
 
@@ -131,8 +133,8 @@ def _block(table: Columns, column: FeatureColumn, unseen: Unseen) -> npt.NDArray
         if unseen == "error" and strange.any():
             row = int(strange.argmax())
             raise InputError(
-                f"{table.path}: row {row + 1}: column {column.name!r} is {quote(text[row].as_py())}, a category that "
-                f"training has not seen; expected one of {listed(column.categories)} (--unseen other: none of them)"
+                f"{table.path}: row {row + 1}: column {column.name!r} is {quote(text[row].as_py())}, a category not "
+                f"seen in training; expected one of {listed(column.categories)}, or --unseen other to treat it as none"
             )
         values: npt.NDArray[np.int32] = codes.fill_null(-1).to_numpy(zero_copy_only=False)
         one_hot = np.zeros((len(values), len(column.categories)), dtype=np.float32)
@@ -144,7 +146,7 @@ def _block(table: Columns, column: FeatureColumn, unseen: Unseen) -> npt.NDArray
     if len(gaps) and not column.fills_gaps:
         raise InputError(
             f"{table.path}: row {gaps[0] + 1}: column {column.name!r} is empty; expected a number, "
-            "or standardize=True, which puts the mean in its place"
+            "or standardize=True, which uses the mean instead"
         )
     filled = np.where(np.isnan(numbers), column.mean, numbers)
     with np.errstate(over="ignore"):

@@ -39,7 +39,7 @@ def table_files(nodes: Table, edges: Table | None) -> tuple[Path, Path]:
     if edges is not None:
         return first, table_path(edges)
     if not first.is_dir():
-        raise InputError(f"{first}: is one file; expected its edges too (--edges), or a folder with both")
+        raise InputError(f"{first}: is a single file; expected a table of edges too (--edges), or a folder with both")
     return _in_folder(first, "nodes"), _in_folder(first, "edges")
 
 
@@ -47,5 +47,5 @@ def _in_folder(folder: Path, stem: str) -> Path:
     names = [f"{stem}{suffix}" for suffix in TABLE_NAMES]
     found = [folder / name for name in names if (folder / name).is_file()]
     if len(found) != 1:
-        raise InputError(f"{folder}: has {len(found)} of the files {', '.join(names)}; expected one")
+        raise InputError(f"{folder}: has {len(found)} of the files {', '.join(names)}; expected exactly one")
     return found[0]

@@ -40,8 +40,8 @@ def column_kind(table: Columns, column: str) -> tuple[Kind, str]:
     if len(stray) < _MOST_STRAY * (len(table) - table.labels(column).null_count):
         cell = quote(table.text(column)[int(stray[0])].as_py())
         raise InputError(
-            f"{table.path}: {table.not_a_number(column, int(stray[0]))}, as most cells of the column are, or --missing "
-            f"{cell} if it stands for a missing label"
+            f"{table.path}: {table.not_a_number(column, int(stray[0]))}, like most cells of the column, or --missing "
+            f"{cell} if it marks a missing label"
         )
     if are_dates(names):
         raise InputError(
@@ -50,16 +50,16 @@ def column_kind(table: Columns, column: str) -> tuple[Kind, str]:
         )
     if numbers_written_otherwise(names):
         raise InputError(
-            f"{table.path}: {table.not_a_number(column, int(stray[0]))}; --missing says what stands for a missing "
-            "label, and --task multi-class takes all of them for classes"
+            f"{table.path}: {table.not_a_number(column, int(stray[0]))}, or --missing with the value that marks "
+            "a missing label, or --task multi-class if all values are classes"
         )
     _check_gaps(table, column, names)
     _check_spelling(table, column, names)
     if len(names) > MOST_CLASSES:
         problem = table.not_a_number(column, int(stray[0]))
         raise InputError(
-            f"{table.path}: {problem}, or at most {MOST_CLASSES} classes; found {len(names)}, "
-            "which --task multi-class takes for classes"
+            f"{table.path}: {problem}, or at most {MOST_CLASSES} classes; found {len(names)}: "
+            "--task multi-class accepts any number of classes"
         )
     return _classes_of(names), f"text with {len(names)} different values"
 
@@ -98,11 +98,11 @@ def _number_kind(table: Columns, column: str, names: tuple[str, ...]) -> tuple[K
             "(--missing -1), a class (--task binary or multi-class) or a number (--task regression)"
         )
     if len(names) == 1:
-        raise InputError(f"{table.path}: label column {column!r} is {names[0]} in every row; there is nothing to learn")
+        raise InputError(f"{table.path}: label column {column!r} is {names[0]} in every row; expected different values")
     _check_sentinels(table, column, names)
     whole = not any("." in name or "e" in name for name in names)
     what = "whole numbers" if whole else "numbers"
-    other = f"; --task {_classes_of(names)} takes them for classes" if whole else ""
+    other = f"; --task {_classes_of(names)} treats them as classes" if whole else ""
     return "regression", f"{what} from {names[0]} to {names[-1]}{other if len(names) <= MOST_CLASSES else ''}"
 
 
@@ -124,8 +124,8 @@ def _check_sentinels(table: Columns, column: str, names: Sequence[str]) -> None:
     apart = stands_apart(np.array(names, dtype=np.float64))
     if apart is not None:
         raise InputError(
-            f"{table.path}: label column {column!r} holds {apart:g}, which lies apart from its other numbers; "
-            f"say whether it is a missing label (--missing {apart:g}) or one like the others (--task regression)"
+            f"{table.path}: label column {column!r} holds {apart:g}, which is far from its other numbers; "
+            f"say whether it marks a missing label (--missing {apart:g}) or is an ordinary value (--task regression)"
         )
 
 
@@ -149,5 +149,5 @@ def _check_spelling(table: Columns, column: str, names: Sequence[str]) -> None:
         one, two, how = found
         raise InputError(
             f"{table.path}: label column {column!r} has {table.where(column, one)} and {table.where(column, two)}, "
-            f"which {how}; write them alike, or say --task multi-class if they are different classes"
+            f"which {how}; write them the same way, or use --task multi-class if they are different classes"
         )

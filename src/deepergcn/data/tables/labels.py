@@ -69,11 +69,11 @@ def infer_labels(
     """
     if not columns:
         raise InputError(
-            f"{table.path}: no label column is named; the columns are {table.quoted_names()} (--target names one of "
-            "--molecules, --label one of --nodes)"
+            f"{table.path}: no label column is named; the columns are {table.quoted_names()} (name one with "
+            "--target for --molecules, --label for --nodes)"
         )
     if len(set(columns)) != len(columns):
-        raise InputError(f"{table.path}: a label column is named twice in {', '.join(columns)}")
+        raise InputError(f"{table.path}: a label column is named twice in {', '.join(columns)}; expected each once")
     if kind is not None and kind not in METRICS:
         raise InputError(f"kind is {kind!r}; expected one of {', '.join(METRICS)}")
     gaps = as_names(missing)
@@ -86,7 +86,7 @@ def infer_labels(
     if kind in ("binary", "multi-class") and len(columns) > 1:
         raise InputError(f"{table.path}: a {kind} task has one label column; found {', '.join(columns)}")
     if kind in ("regression", "multi-class") and positive:
-        raise InputError(f"{table.path}: a positive class is named; a {kind} task has none")
+        raise InputError(f"{table.path}: a positive class is given; a {kind} task has none")
     if kind == "regression":
         return LabelSchema(tuple(columns), kind, (), gaps)
     classes = tuple(_classes(table, column) for column in columns)
@@ -138,7 +138,9 @@ def _check_classes(table: Columns, columns: Sequence[str]) -> None:
     """Check that every column has two classes at least, and that several are not one in the form of 0 and 1."""
     for column in columns:
         if len(present := class_names(table, column)) == 1:
-            raise InputError(f"{table.path}: label column {column!r} has one class only, {quote(present[0])}")
+            raise InputError(
+                f"{table.path}: label column {column!r} has one class only, {quote(present[0])}; expected at least two"
+            )
     if len(columns) > 1 and all(table.is_numeric(column) for column in columns):
         ones = np.stack([table.numbers(column) for column in columns])
         if len(table) > 1 and bool((ones.sum(0) == 1).all()):
@@ -154,8 +156,8 @@ def _infer_kind(table: Columns, columns: Sequence[str]) -> Kind:
     if kind is None:
         found = listed([f"{column!r} is {kind}" for column, kind in zip(columns, kinds, strict=True)])
         raise InputError(
-            f"{table.path}: the labels are of several kinds: {found}; train each kind in a run of its own, or choose "
-            "one kind for all (--task)"
+            f"{table.path}: the labels are of several kinds: {found}; train a run for each kind, or choose one kind "
+            "for all (--task)"
         )
     return kind
 

@@ -29,7 +29,9 @@ def named_parts(table: Columns, columns: str | Sequence[str]) -> list[str | None
     """The part of every row: by one column of train, valid or test, or by several that are masks."""
     names = as_names(columns)
     if not names:
-        raise InputError(f"{table.path}: the split names no column; expected the name of one, or of several masks")
+        raise InputError(
+            f"{table.path}: the split names no column; expected the name of a split column, or of several masks"
+        )
     table.require(names, "split")
     cells = {name: table.text(name).to_pylist() for name in names}
     if len(names) == 1 and (part := mask_part(names[0])) is not None:
@@ -77,7 +79,9 @@ def split_labelled(
     if fold is not None:
         classes = None if split == "random" else strata(y)
         if split != "random" and classes is None:
-            raise InputError(f"{table.path}: stratified folds expect one label column of classes; random takes any")
+            raise InputError(
+                f"{table.path}: stratified folds need one label column of classes; use random for other labels"
+            )
         with errors_in(table.path):
             return random_fold(
                 items,
@@ -90,5 +94,7 @@ def split_labelled(
         return random_split(items, fractions=fractions, seed=seed)
     classes = strata(y)
     if classes is None:
-        raise InputError(f"{table.path}: a stratified split expects one label column of classes; random takes any")
+        raise InputError(
+            f"{table.path}: a stratified split needs one label column of classes; use random for other labels"
+        )
     return stratified_split(items, classes[items], fractions=fractions, seed=seed)

@@ -104,7 +104,7 @@ def read_tables(
     if fold is not None:
         check_fold(fold)
         if split_column is not None:
-            raise InputError("a fold makes its own split; expected no split_column")
+            raise InputError("split_column: cannot be combined with fold, which makes its own split")
     node_file, edge_file = table_files(nodes, edges)
     labels, numbers, categories = as_names(label), as_names(numeric), as_names(categorical)
 
@@ -123,7 +123,8 @@ def read_tables(
         known, both = {*node_columns, *edge_columns}, {*numbers} & {*categories}
         for name in (*numbers, *categories):
             if name not in known or name in both:
-                raise InputError(f"{name!r} is named as numeric or categorical; expected a feature, in one of the two")
+                found = "named in both" if name in both else "not a feature"
+                raise InputError(f"numeric, categorical: {name!r} is {found}; expected a feature in one of the two")
         in_train = np.zeros(len(node_table), dtype=bool)
         in_train[parts["train"].numpy()] = True
         touches_train = in_train[ends[0]] | in_train[ends[1]]
@@ -267,6 +268,6 @@ def _dataset(
 def _check_nodes(ids: Any, provenance: TableProvenance, node_file: Path) -> None:
     if provenance.nodes_digest is not None and text_digest(ids.to_pylist()) != provenance.nodes_digest:
         raise InputError(
-            f"{node_file}: its ids are not those of training in the same order; the network has learned an embedding "
-            "for each node of its training data, and others have none"
+            f"{node_file}: the ids differ from those of training; expected the same ids in the same order, since the "
+            "network has learned an embedding for each of these nodes and has none for others"
         )

@@ -125,9 +125,9 @@ def read_entries(
             raise InputError(f"{path}: has {entries.width} features; the network was trained on {trained}")
         return entries
     if not path.name.lower().endswith(TABLE_NAMES):
-        raise InputError(f"{path}: expected a matrix of scipy, .npz, or a table, {', '.join(TABLE_NAMES)}")
+        raise InputError(f"{path}: expected a scipy matrix (.npz) or a table ({', '.join(TABLE_NAMES)})")
     if known is not None and not known.names:
-        raise InputError(f"{path}: is a table; the network was trained on a matrix .npz of {known.width} features")
+        raise InputError(f"{path}: is a table; the network was trained on an .npz matrix of {known.width} features")
     return _table(read_columns(path, delimiter), ids, id_column, node_file, known, unseen)
 
 
@@ -136,8 +136,9 @@ def read_entries_again(
 ) -> Entries | None:
     """The entries of another file, read as in training; an error where one of the two has none."""
     if (how.sparse is None) != (path is None):
-        expected = "expected the file of sparse features" if path is None else "the network was trained without any"
-        raise InputError(f"--node-features: {expected} that belongs to {node_file}")
+        with_features = f"with sparse features; expected the file for the nodes of {node_file}"
+        trained = with_features if path is None else "without sparse features; expected no file of them"
+        raise InputError(f"--node-features: the network was trained {trained}")
     if path is None:
         return None
     return read_entries(path, ids, how.id_column, node_file, delimiter=how.delimiter, known=how.sparse, unseen=unseen)
@@ -200,7 +201,7 @@ def _table(
     _, first = np.unique(rows * max(len(features), 1) + columns, return_index=True)
     if len(first) < len(rows):
         row = int(np.flatnonzero(kept)[np.setdiff1d(np.arange(len(rows)), first)[0]])
-        raise InputError(f"{path}: row {row + 1}: the node has a value of this feature in an earlier row")
+        raise InputError(f"{path}: row {row + 1}: the node already has a value for this feature in an earlier row")
     return Entries(rows, columns, numbers, len(features), features)
 
 

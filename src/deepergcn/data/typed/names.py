@@ -51,11 +51,13 @@ def label_of(label: str | Sequence[str], types: Sequence[str]) -> tuple[str, tup
     """The type that is predicted, and the columns of its labels, from ``"type.column"``."""
     labels = as_names(label)
     if not labels:
-        raise InputError("label: expected TYPE.COLUMN, the column to learn")
+        raise InputError("label: expected TYPE.COLUMN, the column to predict")
     found = [split_name(one, types, "label") for one in labels]
     others = sorted({name for name, _ in found})
     if len(others) > 1:
-        raise InputError(f"label: {' and '.join(map(repr, others))} cannot be learned together; expected one type")
+        raise InputError(
+            f"label: {' and '.join(map(repr, others))} are different node types; expected labels of one type"
+        )
     return found[0][0], tuple(column for _, column in found)
 
 
@@ -65,7 +67,7 @@ def split_name(name: str, types: Sequence[str], what: str) -> tuple[str, str]:
     if len(fitting) == 1:
         return fitting[0], name[len(fitting[0]) + 1 :]
     if fitting:
-        raise InputError(f"{what}: {quote(name)} may be of the type {' or '.join(map(repr, fitting))}; rename one")
+        raise InputError(f"{what}: {quote(name)} may belong to the type {' or '.join(map(repr, fitting))}; rename one")
     raise InputError(f"{what}: {quote(name)} is not TYPE.COLUMN; the types are {listed([*types])}")
 
 
@@ -89,6 +91,6 @@ def _check_name(name: object, what: str) -> None:
     sound = isinstance(name, str) and name == name.strip() and name.isprintable() and not {",", "="} & {*name}
     if not sound or not name:
         raise InputError(
-            f"{what}: the name {quote(str(name))} cannot be used; expected text without a comma, an equals sign or "
-            "blanks around it"
+            f"{what}: the name {quote(str(name))} cannot be used; expected text without commas, equals signs or "
+            "surrounding blanks"
         )

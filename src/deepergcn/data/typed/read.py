@@ -240,8 +240,8 @@ def _check_heard(target: str, edge_types: Sequence[EdgeType], directed: bool) ->
         reverse = (end, f"rev_{relation}", source)
         if not directed and source != end and reverse in edge_types:
             raise InputError(
-                f"edges {edge_key(reverse)!r} have the name of the reverse of {edge_key((source, relation, end))!r}; "
-                "leave one out, or use directed"
+                f"edges {edge_key(reverse)!r} have the same name as the reverse of "
+                f"{edge_key((source, relation, end))!r}; leave one out, or use directed"
             )
 
 

@@ -1,4 +1,4 @@
-"""Cautions: what in a user's file can be read but may be a mistake, printed before training, one line each."""
+"""Cautions about possible mistakes in a user's file, printed before training, one line each."""
 
 import re
 from collections import Counter
@@ -37,13 +37,13 @@ def cautions(
     missing: Sequence[str] = (),
     features: Sequence[FeatureColumn] = (),
 ) -> tuple[str, ...]:
-    """The lines about this table.
+    """The cautions about this table.
 
     Args:
         table: The table with the labels.
         schema: How the labels were read.
         values: The labels [items, columns], NaN where missing.
-        missing: The values that were said to stand for a missing label.
+        missing: The values that the user says mark a missing label.
         features: How its columns become features; none for molecules.
     """
     found = [_unused_missing(table, schema, value) for value in missing]
@@ -62,7 +62,7 @@ def cautions(
 
 
 def alike_ids(ids: Sequence[str]) -> tuple[str, ...]:
-    """The line about ids of nodes that are the same number, written in different ways."""
+    """The caution about ids of nodes that are the same number, written in different ways."""
     written = pa.array(ids, pa.string())
     unusual = written.filter(pc.match_substring_regex(written, _UNUSUAL)).to_pylist()
     usual = [number_name(name) for name in unusual]
@@ -73,8 +73,11 @@ def alike_ids(ids: Sequence[str]) -> tuple[str, ...]:
     if not found:
         return ()
     one, other = found[0]
-    more = f", as are {len(found) - 1:,} more pairs" if len(found) > 1 else ""
-    return (f"ids {quote(one)} and {quote(other)} are two nodes{more}: ids are texts; write them alike if not meant",)
+    more = f" (and {len(found) - 1:,} more such pairs)" if len(found) > 1 else ""
+    return (
+        f"ids {quote(one)} and {quote(other)} are different nodes{more}, since ids are compared as text; write them "
+        "the same way if they are one node",
+    )
 
 
 def _unused_missing(table: Columns, schema: LabelSchema, value: str) -> str | None:
@@ -98,8 +101,8 @@ def _limits(table: Columns, name: str, rows: npt.NDArray[np.int64]) -> str | Non
         return None
     count = sum(times for cell, times in cells.items() if cell.strip("'\" ") not in _EQUAL)
     return (
-        f"column {name!r} is not = in {count:,} rows: numbers there are limits, and are learned as if they were exact; "
-        "remove these rows if that is not meant"
+        f"column {name!r} is not = in {count:,} rows: their values are limits, but are trained on as exact values; "
+        "remove these rows if that is not intended"
     )
 
 
@@ -110,7 +113,7 @@ def _units(table: Columns, name: str, rows: npt.NDArray[np.int64]) -> str | None
     if len(cells) < 2:
         return None
     shown = ", ".join(f"{cell} {count:,}" for cell, count in cells)
-    return f"column {name!r} holds {shown}: numbers are learned as they are, whatever their unit"
+    return f"column {name!r} has several units ({shown}): values are used as they are, without conversion"
 
 
 def _orders(name: str, values: Values) -> str | None:
@@ -118,7 +121,7 @@ def _orders(name: str, values: Values) -> str | None:
     if not len(known) or known.min() <= 0 or known.max() < known.min() * 10**_ORDERS:
         return None
     orders = int(np.log10(known.max() / known.min()))
-    return f"{name} spans {orders} orders of magnitude: its logarithm, such as a pIC50, is usually learned better"
+    return f"{name} spans {orders} orders of magnitude: its logarithm, such as a pIC50, is usually easier to predict"
 
 
 def _minus_one(schema: LabelSchema, number: int, values: Values) -> str | None:
@@ -126,7 +129,7 @@ def _minus_one(schema: LabelSchema, number: int, values: Values) -> str | None:
     if "-1" not in names or "0" not in names:
         return None
     rows = int((values[:, number] == names.index("-1")).sum())
-    return f"{schema.columns[number]}: -1 is a class of {rows:,} rows; --missing -1 takes it for a missing label"
+    return f"{schema.columns[number]}: -1 is a class of {rows:,} rows; use --missing -1 if it marks a missing label"
 
 
 def _ranges(column: str, names: Sequence[str]) -> str | None:
@@ -134,11 +137,11 @@ def _ranges(column: str, names: Sequence[str]) -> str | None:
     ranges = [name for name in names if _RANGE.fullmatch(name)]
     if len(ranges) < 2:
         return None
-    return f"{column}: classes such as {quote(ranges[0])} are ranges, whose order is not used; numbers would be learned"
+    return f"{column}: classes such as {quote(ranges[0])} are ranges, whose order is not used; numbers keep the order"
 
 
 def _thousands(table: Columns, name: str) -> str | None:
-    """Numbers such as 850 and 1.200, whose point may part thousands, as it does in German."""
+    """Numbers such as 850 and 1.200, whose point may separate thousands, as in German."""
     if table.is_number_type(name):
         return None
     cells = table.labels(name).drop_null().unique().to_pylist()
@@ -146,11 +149,11 @@ def _thousands(table: Columns, name: str) -> str | None:
     whole = [cell for cell in cells if _WHOLE.fullmatch(cell)]
     if not whole or len(parted) < _FEW or len(parted) + len(whole) < len(cells):
         return None
-    return f"column {name!r} holds {whole[0]} and {parted[0]}: a point is read as the decimal point, not thousands"
+    return f"column {name!r} has {whole[0]} and {parted[0]}: a point is read as a decimal point, not as a thousands separator"
 
 
 def _same_as_label(table: Columns, schema: LabelSchema, column: FeatureColumn, labels: Values) -> str | None:
-    """A feature that says what the label is, which may not be known of what is to be predicted."""
+    """A feature that determines the label, and may not be known at prediction time."""
     known = np.flatnonzero(~np.isnan(labels))
     cells: npt.NDArray[Any]
     if column.categories is not None:
@@ -162,12 +165,13 @@ def _same_as_label(table: Columns, schema: LabelSchema, column: FeatureColumn, l
         return None
     what = "the class of " if schema.classes else ""
     return (
-        f"feature {column.name!r} tells {what}{schema.columns[0]} in every row; --drop it if it is not known beforehand"
+        f"feature {column.name!r} determines {what}{schema.columns[0]} in every row; --drop it if it is unknown at "
+        "prediction time"
     )
 
 
 def _tells(cells: npt.NDArray[Any], labels: Values, are_numbers: bool, are_classes: bool) -> bool:
-    """Whether labels follow from cells: each cell has one class, ranges of numbers do, or both lie on a line."""
+    """Whether cells determine labels: each cell or range of numbers has one class, or both lie on a line."""
     if not are_classes:
         if not are_numbers:
             return False

@@ -13,13 +13,13 @@ _OTHER_NAMES = {"pr-auc": "ap", "prauc": "ap", "roc-auc": "rocauc", "auc": "roca
 
 @dataclass(frozen=True)
 class Choices:
-    """Choices for molecules and tables alike; what is left out is inferred, and stands in the data report.
+    """Choices for molecules and tables; those left out are inferred, and listed in the data report.
 
     Args:
         kind: The kind of the task.
-        metrics: The metrics, the first of which chooses the epoch.
-        positive: The positive one of two classes, or one for every target.
-        missing: Values that stand for a missing label.
+        metrics: The metrics; the first selects the best epoch.
+        positive: The positive class, or one for each target.
+        missing: Values that mark a missing label.
         split: ``"stratified"``, ``"random"``, ``"scaffold"`` (molecules), a column of train, valid or test, or
             masks such as ``train_mask,val_mask,test_mask``.
         fractions: The sizes of train, valid and test.
@@ -40,7 +40,7 @@ class Choices:
     folds: int | None = None
     delimiter: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    kind_reason: str = "as --task says"
+    kind_reason: str = "from --task"
 
     def __post_init__(self) -> None:
         if self.kind is not None and self.kind not in METRICS:
@@ -49,7 +49,7 @@ class Choices:
             check_folds(self.folds)
 
     def reader_options(self) -> dict[str, Any]:
-        """The options of the reader that were chosen, apart from those of the split."""
+        """The chosen options of the reader, except those of the split."""
         said = {
             "missing": list(self.missing),
             "fractions": None if self.fractions is None else list(self.fractions),
@@ -62,13 +62,13 @@ class Choices:
         """The metrics for a task of this kind, and the reason for them."""
         known, what = (LINK_METRICS, "task on links") if level == "link" else (METRICS[kind], f"{kind} task")
         if not self.metrics:
-            return known[:1], f"the default of a {what}; --metric chooses others"
+            return known[:1], f"the default for a {what}; change it with --metric"
         found: list[Metric] = []
         for said in self.metrics:
             name = _OTHER_NAMES.get(said.lower(), said.lower())
             fitting = next((metric for metric in get_args(Metric) if metric == name), None)
             if fitting not in known:
-                raise InputError(f"metric is {said!r}; a {what} has {', '.join(known)}")
+                raise InputError(f"metric is {said!r}; expected one of {', '.join(known)} for a {what}")
             if fitting not in found:
                 found.append(fitting)
-        return tuple(found), "as given" if len(found) == 1 else "as given; the first chooses the epoch"
+        return tuple(found), "as given" if len(found) == 1 else "as given; the first selects the best epoch"

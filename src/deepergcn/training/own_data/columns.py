@@ -18,7 +18,7 @@ _STRAY = 0.5  # the share of a column's cells that may be no numbers before the 
 
 _ID_NAME = re.compile(r"(?:.*(?:id|index|idx|key)|unnamed: \d+|#|nr\.?|no\.?|number|)")
 _SENTINEL = -99  # a feature such as a count may well have one large number
-_IDS = "numbers that are all different, by its name ids"
+_IDS = "ids, by its name and different numbers"
 _FOLD_NAME = re.compile(r"(?:cv[_ ]?)?folds?")
 _MOST_FOLDS = 20
 _CODE = re.compile(r"0[0-9]+")
@@ -73,7 +73,7 @@ def usable_features(
     """
     table.require([*(named or ()), *dropped], "features")
     if stray := next((name for name in named or () if name in taken), None):
-        raise InputError(f"--features: the column {stray!r} is a label, an id or the split; expected others")
+        raise InputError(f"--features: the column {stray!r} is a label, an id or the split; expected other columns")
     if named is not None:
         return [name for name in named if name not in dropped], []
     usable: list[str] = []
@@ -98,13 +98,13 @@ def _no_feature(table: Columns, name: str) -> str | None:
         apart = stands_apart(np.unique(values[~np.isnan(values)]))
         if apart is not None and apart <= _SENTINEL:
             raise InputError(
-                f"{table.path}: column {name!r} holds {apart:g}, which lies apart from its other numbers; empty these "
-                "cells if they are gaps; --numeric takes the column as it is, --drop leaves it out"
+                f"{table.path}: column {name!r} holds {apart:g}, which is far from its other numbers; empty these "
+                "cells if they mark missing values, or use --numeric to keep them, or --drop to leave the column out"
             )
         _check_codes(table, name)
         different_numbers = np.unique(values[~np.isnan(values)])
         if _FOLD_NAME.fullmatch(name.lower()) and len(different_numbers) <= _MOST_FOLDS:
-            return "numbers of folds, by its name"
+            return "fold numbers, by its name"
         return f"{different_numbers[0]:g} in every row" if len(different_numbers) == 1 and len(table) > 1 else None
     cells = table.text(name).drop_null()
     known = table.labels(name).drop_null()
@@ -114,17 +114,18 @@ def _no_feature(table: Columns, name: str) -> str | None:
     infinite = [row for row in stray.tolist() if _INFINITE.fullmatch(table.text(name)[row].as_py() or "")]
     if infinite or len(stray) < _STRAY * len(known):
         row = infinite[0] if infinite else int(stray[0])
+        like = ", like most cells of the column" if len(stray) < _STRAY * len(known) else ""
         raise InputError(
-            f"{table.path}: {table.not_a_number(name, row)}, as most cells of the column are; "
-            "--drop leaves the column out, --categorical takes it for a category"
+            f"{table.path}: {table.not_a_number(name, row)}{like}; use --drop to leave the column out, or "
+            "--categorical to treat it as a category"
         )
     different = cells.unique().to_pylist()
     if are_dates(different):
         return "dates"
     if numbers_written_otherwise(different):
         raise InputError(
-            f"{table.path}: {table.not_a_number(name, int(stray[0]))}; --drop leaves the column out, --categorical "
-            "takes it for a category"
+            f"{table.path}: {table.not_a_number(name, int(stray[0]))}; use --drop to leave the column out, "
+            "or --categorical to treat it as a category"
         )
     if len(different) == 1 and len(cells) == len(table) > 1:
         return f"{different[0]} in every row"
@@ -134,7 +135,7 @@ def _no_feature(table: Columns, name: str) -> str | None:
         one, two, how = found
         raise InputError(
             f"{table.path}: column {name!r} has {table.where(name, one)} and {table.where(name, two)}, which {how}; "
-            "write them alike; --categorical takes them as they are, --drop leaves the column out"
+            "write them the same way, or use --categorical to keep both, or --drop to leave the column out"
         )
     return None
 

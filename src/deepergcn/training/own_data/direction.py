@@ -10,12 +10,12 @@ _NAMES = ("type", "direction", "directed")
 
 
 def check_direction(edges: Columns, directed: bool, said: Sequence[str] = ()) -> list[Column]:
-    """The columns that say no more than how the edges are read, to be left out; one that says otherwise is an error.
+    """The columns to leave out because they only state the direction of the edges; a contradiction is an error.
 
     Args:
         edges: The table of edges.
         directed: Whether edges go from source to target only.
-        said: Columns of which the user has said whether they are features.
+        said: Columns that the user has declared to be features or not.
     """
     found = []
     for name in edges.names:
@@ -29,8 +29,8 @@ def check_direction(edges: Columns, directed: bool, said: Sequence[str] = ()) ->
             some = "some edges" if len(cells) > 1 else "edges"
             how = "without" if directed else "with"
             raise InputError(
-                f"{edges.path}: by the column {name!r} {some} are {other}; expected a call {how} --directed, which "
-                f"holds for all edges, or --drop {name} to leave the column out"
+                f"{edges.path}: {some} are {other}, according to the column {name!r}; run {how} --directed, which "
+                f"applies to all edges, or use --drop {name} to leave the column out"
             )
-        found.append(Column(name=name, text="it says how the edges are read"))
+        found.append(Column(name=name, text="states the direction of the edges"))
     return found

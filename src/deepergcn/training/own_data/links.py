@@ -121,12 +121,12 @@ def findings(dataset: Dataset) -> list[str]:
         "link drawn to score valid and test"
     ]
     if known.repeated:
-        lines.append(f"repeated rows that count once: {known.repeated}")
+        lines.append(f"{known.repeated} repeated rows, which count once")
     if known.from_edges:
         over = f"the {dataset.num_edges} edges ({known.removed} that join a valid or test link were removed)"
     else:
         over = f"the {links['train']} train links alone"
-    lines.append(f"messages pass over {over}; a training step hides its own links from them")
+    lines.append(f"messages pass over {over}; each training step hides its own links from them")
     if known.features is None:
         lines.append("nodes have no features: each has a learned embedding")
     return lines

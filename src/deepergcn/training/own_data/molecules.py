@@ -103,7 +103,7 @@ def own_molecules(
     options |= choices.reader_options() | split.options | dict(choices.options)
     checked = checked_options(str(path), read_molecules, options, without=NOT_DESCRIBED)
     if blend and not descriptors:
-        raise InputError("--blend forest: learns from descriptors; expected --descriptors too, such as morgan")
+        raise InputError("--blend forest: a forest needs descriptors; expected --descriptors, such as morgan")
     _check_descriptors(rows, descriptors, (*columns, *split.columns))
     dataset = read_molecules(rows, root=root, progress=progress, warn=False, descriptors=tuple(descriptors), **checked)
     if blend is None:
@@ -146,7 +146,8 @@ def _check_classes(table: Columns, dataset: Dataset) -> None:
     if 0 in counts:
         name = dataset.label_names[counts.index(0)]
         raise InputError(
-            f"{table.path}: no molecule of the class {quote(name)} can be read; --missing {quote(name)} leaves it out"
+            f"{table.path}: no molecule of the class {quote(name)} can be read; --missing {quote(name)} leaves the "
+            "class out"
         )
 
 
@@ -160,7 +161,7 @@ def _check_descriptors(rows: MoleculeRows, names: Sequence[str], taken: Sequence
                 f"{rows.table.quoted_names()}"
             )
         if name in taken:
-            raise InputError(f"--descriptors: the column {name!r} is a target or the split; expected another")
+            raise InputError(f"--descriptors: the column {name!r} is a target or the split; expected another column")
         rows.table.numbers(name)
 
 

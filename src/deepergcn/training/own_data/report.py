@@ -79,7 +79,7 @@ def _feature(table: Columns | None, column: FeatureColumn) -> str:
         return text
     empty = table.labels if column.categories is None else table.text
     gaps = int(empty(column.name).null_count)
-    filled = "filled with the mean" if column.categories is None else "in none of them"
+    filled = "filled with the mean" if column.categories is None else "in no category"
     return f"{text}, {gaps:,} gaps {filled}" if gaps else text
 
 
@@ -115,7 +115,7 @@ def _target(table: Columns, schema: LabelSchema, number: int, values: Values, ch
         why = "as given" if choices.positive else "by its meaning" if is_meaningful((no, yes)) else "the last in order"
         fields |= {
             "positive": yes,
-            "positive_reason": f"{why}; --positive chooses another" if why != "as given" else why,
+            "positive_reason": f"{why}; change it with --positive" if why != "as given" else why,
         }
     return TargetReport(**fields)
 

@@ -42,7 +42,7 @@ def choose_split(
     """
     said = choices.split
     if said == "scaffold" and choices.seed is not None:
-        raise InputError("--split-seed: a scaffold split draws nothing at random; expected no seed with it")
+        raise InputError("--split-seed: cannot be combined with a scaffold split, which is not random")
     if choices.folds is not None:
         return _folds(table, said, choices, kind, known)
     if said is not None and said not in known:
@@ -51,7 +51,7 @@ def choose_split(
     if said is None:
         columns = own_split(table, labels)
         if columns:
-            return _by_columns(table, columns, "--split chooses another", choices)
+            return _by_columns(table, columns, "change it with --split", choices)
         _check_other_names(table, labels)
     split = said or ("stratified" if kind in ("binary", "multi-class") else "random")
     seed = "" if split == "scaffold" else f" with seed {choices.seed or 0}"
@@ -82,12 +82,12 @@ def own_split(table: Columns, labels: Sequence[str] = ()) -> list[str]:
 def _folds(table: Columns, said: str | None, choices: Choices, kind: Kind, known: Sequence[str]) -> SplitChoice:
     """The first fold of a cross-validation."""
     if said is not None and said not in known:
-        raise InputError(f"--split is {said!r}; with --folds expected {' or '.join(known)}")
+        raise InputError(f"--split is {said!r}; expected {' or '.join(known)} with --folds")
     split = said or ("stratified" if kind in ("binary", "multi-class") else "random")
     seed = "" if split == "scaffold" else f" with seed {choices.seed or 0}"
     unused = [name for name in own_split(table) if said is None]
-    why = f"the column {unused[0]!r} is not used" if unused else "as given" if said else "--split chooses another"
-    source = f"{choices.folds} folds, {split}{seed} ({why}), each the test part once; in the first"
+    why = f"the column {unused[0]!r} is not used" if unused else "as given" if said else "change it with --split"
+    source = f"{choices.folds} folds, {split}{seed} ({why}), each the test part once; in the first fold"
     return SplitChoice({"split": split, "fold": [0, choices.folds]}, source)
 
 
@@ -97,7 +97,7 @@ def _by_columns(table: Columns, columns: Sequence[str], why: str, choices: Choic
     shown = f"column {name!r}" if len(columns) == 1 else f"masks {', '.join(columns)}"
     unused = "--split-seed" if choices.seed is not None else "--split-fractions" if choices.fractions else None
     if unused is not None and not drawn:
-        raise InputError(f"{unused}: nothing is drawn, since the {shown} says every part; --split random draws them")
+        raise InputError(f"{unused}: has no effect, since the {shown} gives every part; --split random draws them")
     added = f", and valid drawn from train with seed {choices.seed or 0}" if drawn else ""
     return SplitChoice({"split_column": name}, f"{shown}{added} ({why})")
 
@@ -114,13 +114,13 @@ def _check_other_names(table: Columns, labels: Sequence[str]) -> None:
     bare = [name for name in table.names if name not in labels and part_of(name) and _says_truth(table, name)]
     if len(bare) > 1:
         raise InputError(
-            f"{table.path}: the columns {', '.join(map(repr, bare))} may be masks; say so by their names "
-            f"({', '.join(f'{name}_mask' for name in bare)}), or --split random"
+            f"{table.path}: the columns {', '.join(map(repr, bare))} may be masks; rename them "
+            f"({', '.join(f'{name}_mask' for name in bare)}), or use --split random"
         )
     for name in table.names:
         if name not in labels and _holds_parts(table, name):
             raise InputError(
-                f"{table.path}: the column {name!r} holds names of parts, {', '.join(PARTS)} or the like; say whether "
+                f"{table.path}: the column {name!r} has names of parts, such as {', '.join(PARTS)}; say whether "
                 f"it is the split (--split {name!r}) or not (--split random)"
             )
 

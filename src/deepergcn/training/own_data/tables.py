@@ -36,7 +36,7 @@ ENCODINGS = {
 
 _TEXTS = {
     "degree": "its degree",
-    "random-walk": "how often random walks come back to it",
+    "random-walk": "the return probabilities of random walks",
     "learned": "a learned embedding: only these nodes can be predicted",
     "edges": "the sums of its edges' features",
 }
@@ -197,23 +197,23 @@ def _encoding(dataset: Dataset, said: str | None) -> tuple[list[str], str]:
     if said is not None:
         if said == "learned" and dataset.x is not None:
             raise InputError(f"--encoding learned: the nodes of {dataset.name} have features; expected none")
-        there = "none in the tables" if dataset.x is None else "those of the tables"
+        there = "none in the tables" if dataset.x is None else "those in the tables"
         return [ENCODINGS[said]], f"{there}, and for every node {_TEXTS[said]} (as given)"
     if dataset.x is not None:
         return [], ""
     chosen = "degree" if dataset.edge_attr is None else "edges"
-    others = ", ".join(
+    others = " | ".join(
         name for name in ENCODINGS if name != chosen and (name != "edges" or dataset.edge_attr is not None)
     )
-    why = "which new nodes have too" if chosen == "degree" else "since the edges have some"
-    return [ENCODINGS[chosen]], f"none in the tables; every node has {_TEXTS[chosen]}, {why}; --encoding says {others}"
+    why = "which new nodes have too" if chosen == "degree" else "since edges have features"
+    return [ENCODINGS[chosen]], f"none in the tables; every node has {_TEXTS[chosen]}, {why} (or --encoding {others})"
 
 
 def _sparse(path: str, how: SparseFeatures, projection: int | None) -> Column:
     text = f"{how.width:,} sparse features"
     if how.projection:
         why = (
-            "as given" if projection else "since they would take more than 2 GB; --projection 0 takes them as they are"
+            "as given" if projection else "since they would take more than 2 GB; --projection 0 keeps them as they are"
         )
         text += f", projected at random to {how.projection} channels {why}"
     return Column(name=Path(path).name, text=text)

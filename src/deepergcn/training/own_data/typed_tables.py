@@ -125,7 +125,9 @@ def _notes(
     sizes = [f"{len(table):,} nodes of the type {name}" for name, table in nodes.items()]
     sizes += [f"{len(table):,} edges of the type {edge_key(edge_type)}" for edge_type, table in edges.items()]
     without = (name for name in nodes if not features[name])
-    bare = [f"node type {name!r} has no features: each of its nodes has the number 1" for name in without]
+    bare = [f"node type {name!r} has no features: each of its nodes gets the number 1" for name in without]
     reverse = ", ".join(edge_key(edge_type) for edge_type in dataset.edges if edge_type not in edges)
-    back = [f"messages go back by the edge types {reverse}; --directed leaves them out"] if reverse else []
+    back = (
+        [f"messages also pass in reverse, over the edge types {reverse}; --directed turns this off"] if reverse else []
+    )
     return "; ".join(sizes), *bare, *back
