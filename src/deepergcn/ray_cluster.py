@@ -26,7 +26,7 @@ def connected(address: str) -> Iterator[Any]:
         ray.init(address=address, log_to_driver=False, configure_logging=False)
     except (ConnectionError, ValueError, RuntimeError) as error:
         reason = str(error).strip().partition("\n")[0]
-        raise InputError(f"--ray {address}: no cluster answers there ({reason})") from error
+        raise InputError(f"--ray {address}: no Ray cluster answers at this address ({reason})") from error
     try:
         yield ray
     finally:

@@ -12,8 +12,8 @@ from statistics import median
 
 from deepergcn.cores import available_cores
 
-LINE = "threads   wait asleep, since other processes use the cores; OMP_WAIT_POLICY=active lets them spin"
-"""What is printed where threads wait asleep."""
+LINE = "threads   sleep while they wait, since other processes use the cores; OMP_WAIT_POLICY=active lets them spin"
+"""The line to print if threads sleep while they wait."""
 
 _SETTINGS = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
 _LOADAVG = Path("/proc/loadavg")

@@ -126,8 +126,8 @@ def test_molecules_that_cannot_be_read(classifier: MoleculeClassifier) -> None:
         (SMILES, ["a"] * ROWS, "y has one class only, 'a'"),
         (SMILES, ACTIVE[1:], "inconsistent numbers of samples"),
         (SMILES, None, "y is None"),
-        (SMILES, [*ACTIVE[1:], None], "y holds a missing value"),
-        (SMILES, pd.Series([*ACTIVE[1:], pd.NA], dtype="string"), "y holds a missing value"),
+        (SMILES, [*ACTIVE[1:], None], "y has a missing value"),
+        (SMILES, pd.Series([*ACTIVE[1:], pd.NA], dtype="string"), "y has a missing value"),
         (SMILES, np.arange(ROWS) / 7, "Unknown label type"),
         (np.zeros((ROWS, 3)), ACTIVE, r"X has shape \[60, 3\]; expected SMILES"),
         (np.zeros(ROWS), ACTIVE, "row 1 is .*; expected SMILES"),
@@ -149,7 +149,7 @@ def test_what_nodes_refuse(of_nodes: NodeClassifier) -> None:
         of_nodes.predict([99])
     with pytest.raises(InputError, match="X: '' is not the id of a node"):
         of_nodes.predict([""])
-    with pytest.raises(InputError, match=r"X holds .*0\.0.*; expected ids of nodes"):
+    with pytest.raises(InputError, match=r"X has .*0\.0.*; expected node ids"):
         of_nodes.predict([0.0, 1])
     with pytest.raises(InputError, match="label: '' is not the id of a node"):
         NodeClassifier(pyg(), **SMALL).fit([0, ""], ["a", "b"])

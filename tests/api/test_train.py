@@ -105,7 +105,7 @@ def test_a_run_goes_on_without_its_data(of_molecules: Trained, tmp_path: Path) -
     moved = of_molecules.save(tmp_path / "moved").path
     longer = deepergcn.train(resume=True, out=moved, epochs=2)
     assert longer.summary().epochs == 2
-    with pytest.raises(InputError, match="molecules: cannot be combined with resume, since a run holds its data"):
+    with pytest.raises(InputError, match="molecules: cannot be combined with resume, since the run has its data"):
         deepergcn.train(molecules=SMILES, target=ACTIVE, resume=True, out=moved)
 
 
@@ -202,18 +202,21 @@ def small(**options: Any) -> Any:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (small(molecules=SMILES), "molecules: expected target, the column to learn or its values"),
+        (small(molecules=SMILES), "molecules: expected target, the column to predict or its values"),
         (small(molecules=SMILES, target="y"), "molecules: there is no column 'y' for the labels"),
         (small(molecules=SMILES, target=["a"] * ROWS), "^molecules: label column 'target' has one class only, 'a'"),
         (small(molecules=SMILES, target=ACTIVE[1:]), "target: column 'target' has 59 values; expected 60"),
         (small(molecules=SMILES, target=ACTIVE, features=["a"]), "^features: cannot be combined with molecules"),
         (small(molecules=SMILES, target=ACTIVE, label="y"), "label: is for graph and graphs"),
-        (small(molecules=SMILES, target=ACTIVE, graph=pyg()), "molecules and graph are given; expected one of them"),
+        (
+            small(molecules=SMILES, target=ACTIVE, graph=pyg()),
+            "molecules and graph: cannot be combined; expected one of them",
+        ),
         (small(graphs=many_graphs(), label=["yes", "no"] * 30), "label: is .*; expected the name of an attribute of"),
         (small(molecules=SMILES, target=ACTIVE, split=["train"]), "split: has 1 values; expected 60"),
         (small(molecules=SMILES, target=ACTIVE, split={"train": [70]}), "split: 'train' is int64"),
         (small(molecules=SMILES, target=ACTIVE, settings="a=1"), "settings is 'a=1'; expected a list"),
-        (small(molecules=SMILES, target=ACTIVE, metric="rmse"), "metric is 'rmse'; a binary task has"),
+        (small(molecules=SMILES, target=ACTIVE, metric="rmse"), "metric is 'rmse'; expected one of"),
         (small(target=ACTIVE), "target: expected molecules, graph or graphs with it"),
         (small(graph=pyg(), target="y"), "target: is for molecules; expected label with graph"),
         (small(graph=network()), "graph: expected label"),
@@ -257,17 +260,17 @@ def test_a_folder_of_data_of_the_user_is_never_removed(tmp_path: Path) -> None:
     mine.parent.mkdir(parents=True)
     mine.write_text("mine")
     for target in ("y", "none"):
-        with pytest.raises(InputError, match="data: is there already, and belongs to no run; expected a new folder"):
+        with pytest.raises(InputError, match="data: exists already and belongs to no run; expected a new folder"):
             deepergcn.train(molecules=molecules(), target=target, out=tmp_path / "project")
     assert mine.read_text() == "mine"
 
 
 def test_a_column_that_is_missing_is_told_in_the_words_of_python(of_molecules: Trained) -> None:
     frame = molecules().rename(columns={"smiles": "structure"})
-    with pytest.raises(InputError, match="; smiles_column names another") as error:
+    with pytest.raises(InputError, match="; name another with smiles_column") as error:
         of_molecules.predict(frame)
     assert "--" not in str(error.value)
-    with pytest.raises(InputError, match=r"for the ids; .*; id_column names another"):
+    with pytest.raises(InputError, match=r"for the ids; .*; name another with id_column"):
         of_molecules.predict(molecules(), id_column="none")
 
 

@@ -35,7 +35,7 @@ PREDICT = ("predict", "run", "binary.csv", "-o", "out")
         ((*OWN, "--set", "training.flag_step=1.0e+300"), "training.flag_step is 1e+300; Input should be less than or"),
         ((*OWN, "--set", f"blend.min_leaf={10**30}"), f"blend.min_leaf is {10**30}; Input should be less than"),
         ((*OWN, "--set", "model.beta=1.0e+308"), "beta: expected a number that float32 can hold, got 1e+308"),
-        ((*OWN, "--set", "evaluation.metrics=[rmse]"), "task metric is 'rmse'; a binary task has rocauc or ap or"),
+        ((*OWN, "--set", "evaluation.metrics=[rmse]"), "task metric is 'rmse'; expected rocauc or ap or"),
         ((*OWN, "--devices", BIG), f"--devices is {BIG}; this machine has "),
         ((*STUDY, "--seeds", BIG), f"--seeds is {BIG}; expected from 1 to 10000"),
         ((*STUDY, "--first-seed", 10**30), f"--first-seed is {10**30}; expected a whole number from 0 to 2^63 - 1"),

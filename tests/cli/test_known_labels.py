@@ -27,21 +27,21 @@ def test_labels_of_neighbours_tell_what_features_do_not(deepergcn: Program, tmp_
     assert "labels    those of train nodes are inputs too; each step hides some of them" in trained.out
     scored = deepergcn("evaluate", "run", "--split", "test")
     assert float(scored.out.split()[-1]) > 0.9  # the features alone tell nothing: 0.5
-    assert "its score on train says nothing" in deepergcn("evaluate", "run", "--split", "train").err
+    assert "its score on train is meaningless" in deepergcn("evaluate", "run", "--split", "train").err
 
     write(tmp_path, "half.csv", hidden=2)
     predict = ["--edges", "edges.csv", "-o", "p.csv"]
     answer = deepergcn("predict", "run", "half.csv", *predict)
-    assert "half.csv: labels are inputs of the network, which is given those of 60 of 120 nodes" in answer.err
+    assert "half.csv: labels are inputs of the network; it uses those of 60 of 120 nodes" in answer.err
     rows = [line.split(",") for line in (tmp_path / "p.csv").read_text().splitlines()[1:]]
     right = sum(row[3] == "ab"[i // (NODES // 2)] for i, row in enumerate(rows) if row[2] == "")
     assert right >= 54  # of 60 whose role is missing
 
     write(tmp_path, "bare.csv", hidden=None)
-    assert "given those of 0 of 120 nodes" in deepergcn("predict", "run", "bare.csv", *predict).err
+    assert "it uses those of 0 of 120 nodes" in deepergcn("predict", "run", "bare.csv", *predict).err
     # A label that is to be scored is not given to the network.
     outside = deepergcn("evaluate", "run", "--data", "half.csv", "--edges", "edges.csv")
-    assert "given those of 0 of 120 nodes" in outside.err
+    assert "it uses those of 0 of 120 nodes" in outside.err
     assert float(outside.out.split()[-1]) < 0.9
 
 

@@ -38,8 +38,11 @@ def test_links_are_trained_from_tables_with_two_seeds_and_their_metric(deepergcn
         (("--label", "y"), "--label: cannot be combined with --links"),
         (("--smiles-column", "s"), "--smiles-column: cannot be combined with --links"),
         (("--molecules", "m.csv"), "--links: cannot be combined with --molecules"),
-        (("--metric", "rmse"), "metric is 'rmse'; a task on links has rocauc, ap, hits@20, hits@50, hits@100, mrr"),
-        (("--metric", "hits@20"), "links.csv: metric hits@20 ranks links among 20 pairs without a link at least"),
+        (
+            ("--metric", "rmse"),
+            "metric is 'rmse'; expected one of rocauc, ap, hits@20, hits@50, hits@100, mrr for a task on links",
+        ),
+        (("--metric", "hits@20"), "links.csv: metric hits@20 needs at least 20 pairs without a link"),
         (("--source-column", "a"), "there is no column 'a' for the links; the columns are"),
         (("--split", "when"), "links.csv: there is no column 'when' for the split"),
         (("--nodes", "missing.csv"), "missing.csv: there is no such file"),

@@ -55,7 +55,7 @@ PRINTED = {
     ),
     "two whole numbers": mine(
         molecules(lambda i: i % 2 + 1),
-        "y: regression, since it holds whole numbers from 1 to 2; --task binary takes them",
+        "y: regression, since it holds whole numbers from 1 to 2; --task binary treats them",
     ),
     "decimals": mine(
         molecules(number), "y: regression, since it holds numbers from 0 to 21.83", "0 to 21.83, mean 10.91"
@@ -138,7 +138,8 @@ PRINTED = {
         "caution   y: classes such as '1-3' are ranges, whose order is not used; numbers keep the order",
     ),
     "a feature that tells the label": graph(
-        nodes(size=size, group=lambda i: "ABC"[i % 3]), "caution   feature 'group' determines the class of y; --drop it"
+        nodes(size=size, group=lambda i: "ABC"[i % 3]),
+        "caution   feature 'group' determines the class of y in every row",
     ),
     "numbers that tell the label": graph(
         nodes(
@@ -147,16 +148,16 @@ PRINTED = {
             size=size,
             six=lambda i: f"{'abc'[i % 3]}{i % 2}",
         ),
-        "caution   feature 'code' tells the class of y in every row",
-        "caution   feature 'wide' tells the class of y in every row",
-        "caution   feature 'six' tells the class of y in every row",
+        "caution   feature 'code' determines the class of y in every row",
+        "caution   feature 'wide' determines the class of y in every row",
+        "caution   feature 'six' determines the class of y in every row",
     ),
     "a feature in another unit than the label": graph(
         nodes(number, size=size, grams=lambda i: f"{i * 370 + 5}"),
-        "caution   feature 'grams' tells y in every row; --drop it",
+        "caution   feature 'grams' determines y in every row; --drop it",
     ),
     "points that may part thousands": mine(
-        molecules(lambda i: f"{i + 1}.250" if i % 2 else i * 15), "holds 0 and 2.250: a point is read as the decimal"
+        molecules(lambda i: f"{i + 1}.250" if i % 2 else i * 15), "has 0 and 2.250: a point is read as a decimal"
     ),
     "one number as two ids": graph(
         nodes(size=size).replace("n3,", "7,").replace("n4,", "007,"),
@@ -215,14 +216,16 @@ PRINTED = {
     ),
     # metrics
     "several metrics": mine(
-        molecules(active), "rocauc, ap, mcc (as given; the first chooses the epoch)", metric=["rocauc", "pr-auc,mcc"]
+        molecules(active),
+        "rocauc, ap, mcc (as given; the first selects the best epoch)",
+        metric=["rocauc", "pr-auc,mcc"],
     ),
     "a rare class": mine(molecules(lambda i: int(i % 10 == 0)), "rare classes have a higher weight in the loss"),
     # the file
     "semicolons": mine(molecules(active, between=";"), "60 rows, delimiter semicolon"),
-    "tabs": mine(molecules(active, between="\t"), "cells between tabs", name="mine.tsv"),
-    "tabs in a csv": mine(molecules(active, between="\t"), "cells between tabs"),
-    "another delimiter": mine(molecules(active, between="|"), "cells between '|'s", delimiter="|"),
+    "tabs": mine(molecules(active, between="\t"), "delimiter tab", name="mine.tsv"),
+    "tabs in a csv": mine(molecules(active, between="\t"), "delimiter tab"),
+    "another delimiter": mine(molecules(active, between="|"), "delimiter '|'", delimiter="|"),
     "gzip": mine(gzip.compress(molecules(active).encode(), mtime=0), "mine.csv.gz: 60 rows", name="mine.csv.gz"),
     "delimiters at the ends of the lines": mine(molecules(active).replace("\n", ",,\n"), "60 rows", "active 20"),
     "a byte order mark": mine(b"\xef\xbb\xbf" + molecules(active).encode(), "y: binary"),

@@ -157,7 +157,7 @@ MISTAKES = {
     "no such recipe": (["train", "solubilty"], ("solubilty", "solubility")),
     "no such key": (["train", "--set", "model.layers=3"], ("model.layers", "num_layers")),
     "a wrong value": (["train", "--set", "model.num_layers=many"], ("model.num_layers", "'many'")),
-    "no run to resume": (["train", "--out", "never", "--resume"], ("never", "nothing to resume")),
+    "no run to resume": (["train", "--out", "never", "--resume"], ("never", "expected one to resume")),
 }
 
 
@@ -212,16 +212,12 @@ def test_parts_and_shards(deepergcn: Program, tmp_path: Path) -> None:
     first = deepergcn(*common, "--shard", "2/2")
     assert first.out == "out: 4 rows in 1 parts (shard 2/2, of 3 parts in all)\n"
     both = deepergcn(*common, "--skipped", "bad.csv")
-    said = (
-        "out: 10 rows in 3 parts, of which 1 were there already, of which 1 could not be read and are empty: row 10\n"
-    )
+    said = "out: 10 rows in 3 parts, of which 1 existed already, of which 1 could not be read and are empty: row 10\n"
     assert both.out == said
     assert (tmp_path / "bad.csv").read_text().splitlines()[1].startswith("10,C1,")
     changed = deepergcn(*common, "--no-inputs")
     assert changed.code == 2
-    assert (
-        "its parts were made with --inputs True, and not False; expected another folder for --output\n" in changed.err
-    )
+    assert "its parts were made with --inputs True, not False; expected another folder for --output\n" in changed.err
     embedded = deepergcn("embed", "run", "new.csv", "-o", "e", "--format", "parquet", "--part-rows", 5)
     assert embedded.out.startswith("e: 10 rows in 2 parts")
     assert sorted(path.name for path in (tmp_path / "e").iterdir()) == [

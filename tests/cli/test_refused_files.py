@@ -16,7 +16,7 @@ REFUSED = {
     "SMILES by another name": mine(
         molecules(active).replace("smiles", "Structure"),
         "there is no column 'smiles' for the SMILES",
-        "--smiles-column names another",
+        "name another with --smiles-column",
     ),
     "a title above the header": mine(
         "Exported today\n" + molecules(active), "row 1 has 2 columns; expected 1, as in the header 'Exported today'"
@@ -58,7 +58,7 @@ REFUSED = {
     ),
     "edges without a header": graph(
         nodes(size=size),
-        "there is no column 'source' for the edges; the columns are 'n0', 'n1'; --source-column or",
+        "there is no column 'source' for the edges; the columns are 'n0', 'n1'; name another with --source-column or",
         edges=EDGES.partition("\n")[2],
     ),
     "ids with .0": graph(
@@ -72,7 +72,7 @@ REFUSED = {
     ),
     "a comma in a header between semicolons": mine(
         molecules(active, header="smiles,y,a", between=";", a=number).replace(";a\n", ";mass, g\n"),
-        "row 1 has 1 columns; expected 2, as the header 'smiles;y;mass, g' has; --delimiter says which one",
+        "row 1 has 1 columns; expected 2, as in the header 'smiles;y;mass, g'; name the delimiter with --delimiter",
     ),
     "no such target": mine(
         molecules(active),

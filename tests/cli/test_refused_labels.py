@@ -9,7 +9,7 @@ from tests.cli.own_files import active, graph, mine, molecules, nodes, number, r
 REFUSED = {
     "one class only": mine(molecules(lambda i: "active"), "label column 'y' has one class only, 'active'"),
     "only zeros": mine(molecules(lambda i: 0), "label column 'y' has one class only, '0'"),
-    "a metric of another task": mine(molecules(active), "metric is 'rmse'; a binary task has rocauc", metric=["rmse"]),
+    "a metric of another task": mine(molecules(active), "metric is 'rmse'; expected one of rocauc", metric=["rmse"]),
     "an unknown metric": mine(molecules(active), "metric is 'gini'", metric=["gini"]),
     "an unknown task": mine(molecules(active), "task is 'ranking'; expected one of binary", task="ranking"),
     "targets of several kinds": mine(

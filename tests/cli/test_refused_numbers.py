@@ -36,30 +36,34 @@ REFUSED = {
     ),
     "a feature with decimal commas": graph(
         nodes(size=lambda i: f'"{i % 5},5"'),
-        "row 1: column 'size' is '0,5'; expected a number (with a decimal point: 0.5); --drop leaves",
+        "row 1: column 'size' is '0,5'; expected a number (with a decimal point: 0.5); use --drop",
     ),
     "a feature in money": graph(nodes(size=lambda i: f"${i}.50"), "is '$0.50'; expected a number (without the curr"),
     "money in the German way": graph(
         nodes(size=lambda i: f'"{i % 5 + 1}.200,50 €"'),
-        "is '1.200,50 €'; expected a number (without the currency and marks between thousands)",
+        "is '1.200,50 €'; expected a number (without the currency and thousands separators)",
     ),
     "thousands and decimals in the German way": mine(
         molecules(lambda i: f"{i % 9 + 1}.234,5", between=";"),
-        "is '1.234,5'; expected a number (without points between thousands, and with a decimal point)",
+        "is '1.234,5'; expected a number (without thousands separators, and with a decimal point)",
     ),
     "decimal commas and NA": graph(
         nodes(size=lambda i: "NA" if i % 3 else f'"{i % 5},5"'), "column 'size' is '0,5'; expected a number (with a"
     ),
     "numbers that float32 cannot tell apart": mine(
         molecules(lambda i: 1_700_000_000 + i),
-        "label column 'y' lie too close together to be told apart in float32, from 1700000000 to 1700000059; subtract",
+        "label column 'y' are too close together for float32, from 1700000000 to 1700000059; subtract",
     ),
     "not available in small letters": mine(
         molecules(lambda i: ["active", "inactive", "n/a"][i % 3]),
         "row 3: label column 'y' is 'n/a'; say whether it is a missing label (--missing 'n/a') or a class",
     ),
     "a feature with many gaps in words": graph(
-        nodes(size=lambda i: "n.d." if i % 3 else i), "row 2: column 'size' is 'n.d.'; expected a number; --drop"
+        nodes(size=lambda i: "n.d." if i % 3 else i), "row 2: column 'size' is 'n.d.'; expected a number; use --drop"
+    ),
+    "infinity among texts": graph(
+        nodes(size=lambda i: "inf" if i == 8 else "abc"[i % 3]),
+        "row 9: column 'size' is 'inf'; expected a number; use --drop",
     ),
     "one category in two spellings": graph(
         nodes(flag=lambda i: ["TRUE", "false", "True"][i % 3]),

@@ -23,7 +23,7 @@ REFUSED = {
         molecules(
             active, header="smiles,y,train_mask,test_mask", train_mask=lambda i: True, test_mask=lambda i: i == 3
         ),
-        "row 4: is in train and in test by its masks",
+        "row 4: is in train and in test, according to its masks",
     ),
     "a mask that is none": graph(
         nodes(size=size, train_mask=number, test_mask=lambda i: 0),

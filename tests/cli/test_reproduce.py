@@ -62,7 +62,7 @@ def test_a_study_is_planned_run_and_reported(deepergcn: Program, tmp_path: Path)
         (["table-1", "--layers", "3,x"], "--layers is 3,x; expected numbers"),
         (["table-1", "--jobs", "2", "--ray", "auto"], "--jobs: cannot be combined with --ray"),
         (["table-0"], "table-0: is neither a study's name"),
-        (["table-5", "--recipe", "solubility"], "--recipe: every row of table-5 has a recipe of its own"),
+        (["table-5", "--recipe", "solubility"], "--recipe: every row of table-5 has its own recipe"),
     ],
 )
 def test_what_cannot_be_run_is_one_line(deepergcn: Program, words: list[str], message: str) -> None:

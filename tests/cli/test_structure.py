@@ -58,7 +58,7 @@ def test_sparse_features(deepergcn: Program, tmp_path: Path) -> None:
     assert deepergcn("evaluate", "run", "--data", "nodes.csv", "--edges", "edges.csv").code == 0
     predict = ["predict", "run", "nodes.csv", "--edges", "edges.csv", "-o", "p.csv"]
     assert deepergcn(*predict, "--node-features", "f.npz").out.startswith("p.csv: 60 rows\n")
-    assert "--node-features: expected the file of sparse features" in deepergcn(*predict).err
+    assert "--node-features: the network was trained with sparse features" in deepergcn(*predict).err
 
 
 @pytest.mark.parametrize(

@@ -88,8 +88,11 @@ def test_seeds_are_resumed_where_they_stopped_and_nothing_is_written_beside_them
         "summary.json",
     }
     for arguments, message in (
-        (["--out", "whole"], "whole: holds the runs of several seeds or folds; expected one of them, or another --out"),
-        (["--out", "whole", "--runs", "3"], "whole: holds the runs of several seeds; continue with --resume, or name"),
+        (["--out", "whole"], "whole: has the runs of several seeds or folds; expected one of them, or another --out"),
+        (
+            ["--out", "whole", "--runs", "3"],
+            "whole: has the runs of several seeds; continue them with --resume, or choose",
+        ),
     ):
         answer = deepergcn("train", *arguments)
         assert (answer.code, answer.err.count("\n")) == (2, 1)
@@ -109,7 +112,7 @@ def test_a_folder_that_is_no_run_is_not_resumed(deepergcn: Program, content: str
         Path("folder", content).touch()
     answer = deepergcn("train", "--resume", "--out", "folder")
     assert (answer.code, answer.err.count("\n")) == (2, 1)
-    assert "folder: is not a run directory; there is nothing to resume" in answer.err
+    assert "folder: is not a run directory; expected one to resume" in answer.err
     assert [path.name for path in Path("folder").iterdir()] == [content] * bool(content)
 
 
@@ -140,7 +143,7 @@ def test_a_signal_ends_in_one_line_that_says_how_to_go_on(deepergcn: Program, mo
         (["--out", ""], "--out is empty; expected a value, or leave it out"),
         (["--out=", "--resume"], "--out is empty; expected a value, or leave it out"),
         ([""], "RECIPE is empty; expected a value, or leave it out"),
-        (["--resume", "--out", "nowhere"], "nowhere: is not a run directory; there is nothing to resume"),
+        (["--resume", "--out", "nowhere"], "nowhere: is not a run directory; expected one to resume"),
         (["--ray", "auto"], "--ray: expected --runs with the number of seeds"),
         (["--ray", "auto", "--runs", "2", "--devices", "2"], "--devices: cannot be combined with --ray"),
         (["--threads", "2"], "--threads: works with --ray only"),
@@ -169,10 +172,13 @@ def test_a_mistake_is_answered_in_one_line(
 def test_a_run_is_neither_overwritten_nor_resumed_as_another(deepergcn: Program, small: list[str]) -> None:
     assert deepergcn("train", "--out", "run", "--epochs", 2, *small).code == 0
     for arguments, message in (
-        (["--out", "run"], "run: holds a run already; resume it with --resume, or choose another --out"),
-        (["--out", "run", "--runs", "2"], "run: holds a single run; expected another --out for several seeds"),
+        (["--out", "run"], "run: already has a run; resume it with --resume, or choose another --out"),
+        (["--out", "run", "--runs", "2"], "run: has a single run; expected another --out for several seeds"),
         (["--resume", "--out", "run", "--seed", "7"], "run: was started with seed 0; it cannot be resumed with seed 7"),
-        (["--resume", "--out", "run", "--epochs", "1"], "run: has 2 epochs; expected at least that number, got 1"),
+        (
+            ["--resume", "--out", "run", "--epochs", "1"],
+            "training.epochs is 1; expected at least 2, since run has finished 2",
+        ),
         (["--resume", "--out", "run", "--set", "model.dropout=0.9"], "was started with model.dropout 0.3 and cannot"),
         (["ogbg-ppa", "--resume", "--out", "run"], "run: was started with name solubility and cannot be resumed with "),
     ):
@@ -315,7 +321,10 @@ def test_a_network_that_memory_cannot_hold_is_answered_in_one_line(
 ) -> None:
     answer = deepergcn("train", "--out", "run", *small, "--set", "model.hidden_channels=60000", *HUGE)
     assert (answer.code, answer.err.count("\n")) == (2, 1)
-    assert "parameters of recipe solubility, with gradients and Adam's moments, take 142,295,171 GB;" in answer.err
+    assert (
+        "parameters of recipe solubility, with gradients and Adam's moments, need 142,295,171 GB of memory;"
+        in answer.err
+    )
     assert not Path("run").exists()
 
     def full(*args: object, **kwargs: object) -> Run:

@@ -79,9 +79,9 @@ def test_loss_follows_from_kind() -> None:
     [
         (("edge", "binary", 1, "rocauc"), "task level is 'edge'"),
         (("node", "ranking", 1, "rocauc"), "task kind is 'ranking'"),
-        (("node", "regression", 1, "rocauc"), "has rmse or mae"),
+        (("node", "regression", 1, "rocauc"), "expected rmse or mae"),
         (("node", "multi-class", 1, "accuracy"), "at least 2"),
-        (("node", "binary", 2, "rocauc"), "a binary task has 1"),
+        (("node", "binary", 2, "rocauc"), "expected 1 for a binary task"),
         (("node", "regression", 0, "mae"), "at least 1"),
         (("node", "regression", True, "mae"), "expected an integer"),
     ],

@@ -78,7 +78,7 @@ def test_part_names_of_any_spelling() -> None:
 def test_column_split() -> None:
     split = column_split(["test", "train", None, "valid", "train"])
     assert {part: split[part].tolist() for part in PARTS} == {"train": [1, 4], "valid": [3], "test": [0]}
-    with pytest.raises(InputError, match="no item of the split is in train"):
+    with pytest.raises(InputError, match="the split has no items in train"):
         column_split(["test"])
 
 

@@ -115,5 +115,5 @@ def test_the_domain_knows_its_own_and_flags_strangers() -> None:
     assert bool((near.distances.diff(dim=1) >= 0).all())
     again = torch.randn(400, 6, generator=torch.Generator().manual_seed(1))
     assert float(domain.neighbours(again).outside.float().mean()) < 0.05
-    with pytest.raises(InputError, match="expected finite ones"):
+    with pytest.raises(InputError, match="expected finite numbers"):
         TrainingDomain(torch.tensor([[1.0], [float("nan")]]))

@@ -63,7 +63,7 @@ def test_what_belongs_to_one_network_is_refused_in_one_line(tmp_path: Path) -> N
         lambda data: export(model, tmp_path / "out.pt2", "torch-export"),
     ]
     for call in calls:
-        with pytest.raises(InputError, match=r"holds several seeds, which predict alone takes together; .*seed-0"):
+        with pytest.raises(InputError, match=r"has several seeds, which only predict combines; .*seed-0"):
             call(["CCO"])
 
 
@@ -77,5 +77,5 @@ def test_one_trained_seed_or_different_recipes_are_no_ensemble(tmp_path: Path) -
     second.write_bytes(content)
     members = [load(folder / f"seed-{seed}") for seed in range(2)]
     members[1].info = members[1].info.model_copy(update={"digest": "other"})
-    with pytest.raises(InputError, match="holds seeds of different recipes or data"):
+    with pytest.raises(InputError, match="has seeds of different recipes or data"):
         Ensemble(folder, members)

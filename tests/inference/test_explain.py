@@ -84,7 +84,7 @@ def test_nodes_of_a_table_are_explained_by_their_ids(tmp_path: Path) -> None:
     [
         ({"output": "blue"}, r"output \(--of\) is 'blue'; expected one of high, low, none"),
         ({"items": ["x"]}, "--item is 'x'; expected the id of a row"),
-        ({"items": ["CCO", "CO"], "most": 1}, "--item: 2 were given; expected at most 1"),
+        ({"items": ["CCO", "CO"], "most": 1}, "--item: 2 ids were given; expected at most 1"),
         ({"most": 0}, "most is 0; expected at least 1"),
     ],
 )

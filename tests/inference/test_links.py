@@ -127,9 +127,12 @@ def test_predict_and_embed_on_the_command_line(folder: Path, program: Program) -
     ("arguments", "expected"),
     [
         (("evaluate", "featured", "--metric", "hits@50"), "metric hits@50: there are 24 pairs without a link"),
-        (("evaluate", "featured", "--metric", "f1"), "metric is 'f1'; a task on links has rocauc, ap, hits@20"),
+        (("evaluate", "featured", "--metric", "f1"), "metric is 'f1'; expected one of rocauc, ap, hits@20"),
         (("evaluate", "model.safetensors"), "is not read for a model file alone"),
-        (("evaluate", "featured", "--data", "links.csv"), "is not the data that the network was trained on"),
+        (
+            ("evaluate", "featured", "--data", "links.csv"),
+            "is not the training data, or its files have changed since training",
+        ),
         (("predict", "featured", "nodes.csv"), "nodes.csv: there is no column 'source' for the links"),
         (("predict", "featured", "missing.csv"), "missing.csv: there is no such file"),
         (
@@ -138,7 +141,7 @@ def test_predict_and_embed_on_the_command_line(folder: Path, program: Program) -
         ),
         (("predict", "featured", "self.csv"), "self.csv: row 1: links 'n1' with itself"),
         (("predict", "featured", "empty.csv"), "empty.csv: has no rows; expected two nodes in each"),
-        (("predict", "model.safetensors", "pairs.csv"), "a model file alone knows no graph: name the tables"),
+        (("predict", "model.safetensors", "pairs.csv"), "a model file has no graph; expected the tables"),
         (
             ("predict", "featured", "pairs.csv", "--nodes", "nodes.csv"),
             "--edges: expected the tables of nodes and of edges",
@@ -153,7 +156,7 @@ def test_predict_and_embed_on_the_command_line(folder: Path, program: Program) -
         ),
         (
             ("predict", "bare", "pairs.csv", "--nodes", "nodes.csv", "--edges", "edges.csv"),
-            "the network has learned an embedding for each node of its training data",
+            "the network has learned an embedding for each node of its training graph",
         ),
         (
             ("embed", "featured", "unknown.csv", "--id-column", "target"),
@@ -180,7 +183,7 @@ def test_a_mistake_is_one_line(arguments: tuple[str, ...], expected: str, folder
     [
         ([("n1", "who")], "pair 1: 'who' is not the id of a node"),
         ([("n1", "n2"), ("n1", "n1")], "pair 2: links 'n1' with itself"),
-        (["n1", "n2"], "some pairs to predict do not have two ids"),
+        (["n1", "n2"], "a pair to predict does not have two ids"),
         ([], "the pairs: has no rows; expected two nodes in each"),
     ],
 )

@@ -164,7 +164,9 @@ def test_data_that_has_changed_is_not_scored(tmp_path: Path) -> None:
     run = molecule_run(tmp_path)
     with (tmp_path / "classes.csv").open("a") as file:
         file.write("m12,CCN,high\n")
-    with pytest.raises(InputError, match=r"classes\.csv: is not the data that the network was trained on"):
+    with pytest.raises(
+        InputError, match=r"classes\.csv: is not the training data, or its files have changed since training"
+    ):
         load(run).evaluate()
 
 
@@ -201,7 +203,7 @@ def test_wrong_inputs_are_named(tmp_path: Path) -> None:
     refused(lambda: predictions.write(tmp_path / "out.xlsx"), "out.xlsx", ".csv or .parquet")
     refused(lambda: predictions.write(tmp_path / "no" / "out.csv"), "does not exist")
     (run / "model.safetensors").unlink()
-    refused(lambda: load(run), "model.safetensors", "is not there yet")
+    refused(lambda: load(run), "model.safetensors", "does not exist yet")
 
 
 def test_a_folder_of_seeds_with_one_alone_is_refused(tmp_path: Path) -> None:
@@ -247,7 +249,7 @@ def test_data_of_another_kind_is_refused(tmp_path: Path) -> None:
     molecules.mkdir()
     model = load(molecule_run(molecules))
     graph: Dataset = deepergcn.data.read_tables(nodes, edges, label="y")
-    refused(lambda: model.predict(graph), "is of level node")
+    refused(lambda: model.predict(graph), "has a task on nodes; the network predicts graphs")
 
 
 def test_outputs_that_are_not_finite_are_no_prediction(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_a_folder_of_seeds_is_the_page_of_its_runs(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_neither_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds neither a run nor a study"):
+    with pytest.raises(InputError, match="has no run, study or search"):
         write_report([tmp_path])
 
 

@@ -67,7 +67,7 @@ def test_the_folder_predicts_as_an_ensemble(trained: tuple[Path, FoldsSummary]) 
     assert isinstance(model, Ensemble)
     members = np.stack([load(trained[0] / f"fold-{k}").predict(["CCO"]).values for k in range(3)])
     np.testing.assert_allclose(model.predict(["CCO"]).values, members.mean(0), rtol=1e-6)
-    with pytest.raises(InputError, match="holds several folds, which predict alone takes together"):
+    with pytest.raises(InputError, match="has several folds, which only predict combines"):
         model.evaluate()
 
 
@@ -80,7 +80,7 @@ def test_folds_that_have_not_ended_are_trained_when_resumed(trained: tuple[Path,
     assert (folder / OUT_OF_FOLD).read_bytes() == kept
     with pytest.raises(InputError, match="has 3 folds; it cannot be resumed with --folds 4"):
         train_folds(4, None, out=folder, resume=True)
-    with pytest.raises(InputError, match="continue with --resume"):
+    with pytest.raises(InputError, match="continue them with --resume"):
         train_folds(3, "own-molecules", out=folder)
 
 

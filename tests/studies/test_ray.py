@@ -129,7 +129,9 @@ def test_without_ray_or_without_a_cluster_there_is_one_line(tmp_path: Path, monk
 
     ray.init = init
     monkeypatch.setitem(sys.modules, "ray", ray)
-    with pytest.raises(InputError, match=r"^--ray auto: no cluster answers there \(Could not find any running"):
+    with pytest.raises(
+        InputError, match=r"^--ray auto: no Ray cluster answers at this address \(Could not find any running"
+    ):
         run_on_ray([], "auto", tmp_path, 1, lambda *_: None)
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(InputError, match=r"--ray needs the package ray; install the extra: .*deepergcn\[ray\]"):

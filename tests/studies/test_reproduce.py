@@ -73,7 +73,7 @@ def test_a_folder_with_another_run_is_not_taken_for_the_cell(tmp_path: Path) -> 
     reproduce(small_plan(tmp_path, layers=[1], columns=["plain"]))
     table = reproduce(small_plan(tmp_path, layers=[1], columns=["plain"], settings=["model.dropout=0.3"]))
     assert table.runs[0].state == "failed"
-    assert "holds a run with model.dropout 0.1, not 0.3" in table.runs[0].reason
+    assert "has a run with model.dropout 0.1, not 0.3" in table.runs[0].reason
 
 
 def test_a_stopped_study_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,7 +145,7 @@ def test_rows_that_are_tasks_are_chosen_by_their_dataset(tmp_path: Path) -> None
     plan = make_plan(load_study("table-5"), Grid(), data="ogbg-molhiv", out=tmp_path / "out")
     assert [row.name for row in plan.table.rows] == ["ogbg-molhiv"]
     assert len(plan.cells) == 7
-    with pytest.raises(InputError, match="is the dataset of no row of table-5"):
+    with pytest.raises(InputError, match="no row of table-5 has this dataset"):
         make_plan(load_study("table-5"), Grid(), data="solubility", out=tmp_path / "out")
 
 
@@ -170,5 +170,5 @@ def test_a_folder_holds_one_study(tmp_path: Path) -> None:
     assert [row.name for row in table.rows] == ["layers-1", "layers-2"]
     assert [column.name for column in table.columns] == ["plain", "res+"]
     assert [run.folder for run in table.runs] == ["plain/layers-1/seed-0", "res+/layers-2/seed-0"]
-    with pytest.raises(InputError, match="holds the study small of recipe yeast-proteins on network"):
+    with pytest.raises(InputError, match="has the study small of recipe yeast-proteins on network"):
         make_plan(load_study("table-1"), Grid(), out=tmp_path / "out")

@@ -64,7 +64,7 @@ def test_every_cell_is_a_network_that_can_be_built(name: str, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("layers: [1, 2]", "layers: []", "expected layers or tasks as rows"),
+        ("layers: [1, 2]", "layers: []", "expected either layers or tasks as rows"),
         ("[0.5, null]", "[0.5]", "column plain has 1 values; expected 2"),
         ("name: res+", "name: plain", "expected columns with different names"),
         ("kind: depth", "kind: deep", "charts.0.kind"),

@@ -122,7 +122,7 @@ def test_a_signal_while_the_forest_is_fitted_stops_and_the_rest_follows(
 def test_the_network_of_a_blend_is_exported_alone(run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     model = load(run)
     assert "descriptors" in export(model, tmp_path / "model.pt2", "torch-export")
-    assert "the network alone is exported; predictions are" in caplog.text
+    assert "only the network is exported, but predictions are" in caplog.text
     program, inputs = torch.export.load(tmp_path / "model.pt2").module(), example(model)
     graph = {"x": inputs["x"], "edge_index": inputs["edge_index"], "edge_attr": inputs["edge_attr"]}
     batch = torch.repeat_interleave(torch.arange(len(inputs["ptr"]) - 1), inputs["ptr"].diff())
@@ -148,6 +148,6 @@ def test_a_forest_of_weight_0_is_left_out(run: Path, tmp_path: Path, monkeypatch
 
 def test_a_forest_needs_descriptors(tmp_path: Path) -> None:
     settings = molecule_settings(molecules(tmp_path), "blend={trees: 5}")
-    with pytest.raises(InputError, match=r"blend: .*expected data.descriptors too"):
+    with pytest.raises(InputError, match=r"blend: .*expected data.descriptors"):
         train(settings=settings, out=tmp_path / "run")
     assert not (tmp_path / "run" / "run.json").exists()

@@ -118,13 +118,13 @@ def test_a_run_that_is_stopped_in_an_epoch_ends_as_if_it_had_not_been(tables: Se
 def test_what_was_found_and_removed_is_said(tmp_path: Path) -> None:
     pairs = random_links(20, 60)
     links = write(tmp_path / "links.csv", ("source", "target"), [*pairs, pairs[3][::-1]])
-    over = "a training step hides its own links from them"
+    over = "each training step hides its own links from them"
     assert own_links(links, root=tmp_path).lines() == [
         ("data", "links.csv: 61 rows"),
         ("split", "random: train 48, valid 6, test 6"),
         ("metric", "rocauc (the default for a task on links; change it with --metric)"),
         ("graph", "60 links between 20 nodes; 6 and 6 pairs without a link drawn to score valid and test"),
-        ("graph", "1 repeated rows, which count once"),
+        ("graph", "repeated rows, counted once: 1"),
         ("graph", f"messages pass over the 48 train links alone; {over}"),
         ("graph", "nodes have no features: each has a learned embedding"),
     ]
@@ -177,8 +177,8 @@ def test_too_few_links_for_a_part_are_an_error(rows: list[tuple[str, ...]], expe
         ("training.partitions=2", "partitions is 2; expected 1, since a task on links uses the whole graph"),
         ("links.negatives=0", "links.negatives is 0; Input should be greater than or equal to 1"),
         ("links.predictor_layers=0", "links.predictor_layers is 0; Input should be greater than or equal to 1"),
-        ("model.node_encoder=none", r"model.node_encoder: none expects 8 numbers a node, got \(30,\)"),
-        ("data.options.metric=hits@50", "metric hits@50 ranks links among 50 pairs without a link at least"),
+        ("model.node_encoder=none", r"model.node_encoder is none; expected 8 numbers per node, got \(30,\)"),
+        ("data.options.metric=hits@50", "metric hits@50 needs at least 50 pairs without a link"),
         ("data.options.directions=2", "has no option 'directions'; its options: id_column"),
         ("data.reader=tables", "data.reader is 'tables'; Input should be 'links'"),
     ],

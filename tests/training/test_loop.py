@@ -94,7 +94,7 @@ def test_several_runs_have_mean_and_deviation_and_can_be_resumed(tmp_path: Path)
     mean = sum(tests) / 3
     assert summary.test_mean == pytest.approx(mean)
     assert summary.test_deviation == pytest.approx(math.sqrt(sum((test - mean) ** 2 for test in tests) / 2))
-    with pytest.raises(InputError, match="holds the runs of several seeds; continue with --resume"):
+    with pytest.raises(InputError, match="has the runs of several seeds; continue them with --resume"):
         train_runs(3, "solubility", settings=settings, out=folder, epochs=2)
     assert train_runs(3, "solubility", settings=settings, out=folder, epochs=2, resume=True)[1] == summary
 

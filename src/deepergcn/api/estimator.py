@@ -141,7 +141,7 @@ class ClassifierPart(ClassifierMixin):
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise InputError(f"y has one class only, {str(self.classes_[0])!r}; expected two at least")
+            raise InputError(f"y has one class only, {str(self.classes_[0])!r}; expected at least two")
         names = _class_names(self.classes_.tolist())
         self._numbers = {name: number for number, name in enumerate(names)}
         return ("binary" if len(names) == 2 else "multi-class"), np.array(names, dtype=object)[codes]
@@ -212,7 +212,7 @@ def _checked(y: Any) -> Array:
     array: Array = column_or_1d(y, warn=True)
     if array.dtype.kind == "O":
         if any(map(_is_missing, array)):
-            raise InputError("y holds a missing value; expected a class for every sample")
+            raise InputError("y has a missing value; expected a class for every sample")
         if len({isinstance(value, str) for value in array}) > 1:
             raise InputError("y mixes texts and numbers; expected classes of one type")
     elif array.dtype.kind == "f":

@@ -145,7 +145,7 @@ def _molecules(X: Any) -> list[Any]:
     if shape is not None and len(shape) == 2 and shape[1] == 1:
         X = X[:, 0]
     elif shape is not None and len(shape) != 1:
-        raise InputError(f"X has shape {list(shape)}; expected SMILES or molecules of RDKit [samples], or one column")
+        raise InputError(f"X has shape {list(shape)}; expected SMILES or RDKit molecules [samples], or one column")
     if X is None or isinstance(X, str | bytes):
-        raise InputError(f"X is {quote(X)}; expected a list of SMILES or of molecules of RDKit")
+        raise InputError(f"X is {quote(X)}; expected a list of SMILES or RDKit molecules")
     return list(X)

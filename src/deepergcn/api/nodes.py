@@ -151,13 +151,13 @@ def _ids(X: Any) -> list[str]:
     if shape is not None and len(shape) == 2 and shape[1] == 1:
         X = np.asarray(X)[:, 0]
     elif shape is not None and len(shape) != 1:
-        raise InputError(f"X has shape {list(shape)}; expected ids of nodes [samples], or one column")
+        raise InputError(f"X has shape {list(shape)}; expected node ids [samples], or one column")
     if X is None or isinstance(X, str | bytes):
-        raise InputError(f"X is {quote(X)}; expected a list of ids of nodes")
+        raise InputError(f"X is {quote(X)}; expected a list of node ids")
     samples = list(X)
     strange = next((one for one in samples if isinstance(one, float | np.floating) or np.ndim(one)), None)
     if strange is not None:
-        raise InputError(f"X holds {quote(strange)}; expected ids of nodes")
+        raise InputError(f"X has {quote(strange)}; expected node ids")
     return [str(one) for one in samples]
 
 

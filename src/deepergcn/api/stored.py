@@ -44,7 +44,7 @@ def store_molecules(place: Path, molecules: Any, target: Any, split: Any, smiles
     """Write a table of molecules."""
     found = molecule_table(molecules, target, smiles_column)
     if not found.targets:
-        raise InputError("molecules: expected target, the column to learn or its values")
+        raise InputError("molecules: expected target, the column to predict or its values")
     table, said = _with_split(found.table, split)
     file = _written(place / "molecules.parquet", table)
     options: dict[str, Any] = {"molecules": file, "target": list(found.targets)}
@@ -57,7 +57,7 @@ def store_graph(place: Path, graph: Any, label: Any, split: Any, names: Names, d
     """Write tables of nodes and edges."""
     found = graph_tables(_alone(graph), label, names)
     if not found.labels:
-        raise InputError("graph: expected label, the column or attribute of the nodes to learn or its values")
+        raise InputError("graph: expected label, the column or attribute of the nodes to predict, or its values")
     table, said = _with_split(found.nodes, split)
     nodes, edges = (
         _written(place / f"{name}.parquet", one) for name, one in (("nodes", table), ("edges", found.edges))
@@ -80,7 +80,7 @@ def store_graphs(place: Path, graphs: Any, label: Any, split: Any) -> Stored:
     """Write arrays of graphs, and a table of their labels."""
     if isinstance(graphs, Data) or not (hasattr(graphs, "__len__") and hasattr(graphs, "__getitem__")):
         raise InputError(
-            f"graphs: are of type {type(graphs).__name__}; expected a list or dataset of Data of PyTorch Geometric, or "
+            f"graphs: are of type {type(graphs).__name__}; expected a list or dataset of PyTorch Geometric's Data, or "
             "graph for a single one"
         )
     arrays = pyg_arrays(graphs)
@@ -113,8 +113,8 @@ def _labels(graphs: Any, name: object) -> Any:
         found.append(value.detach().cpu().reshape(-1).numpy())
         if len(found[-1]) != len(found[0]) or value.dim() > 2 or (value.dim() and len(value) > 1):
             raise InputError(
-                f"graphs: graph {number} has {name} of shape {list(value.shape)}; expected [1] or [1, targets], alike "
-                "in all graphs (labels of nodes are for graph, not graphs)"
+                f"graphs: graph {number} has {name} of shape {list(value.shape)}; expected [1] or [1, targets], the "
+                "same in all graphs (for labels of nodes, use graph instead of graphs)"
             )
     return np.stack(found)
 
@@ -142,7 +142,7 @@ def _with_split(table: Any, split: Any) -> tuple[Any, dict[str, str]]:
         for part, items in split.items():
             for item in _numbers(items, len(table), str(part)):
                 if cells[item] is not None:
-                    raise InputError(f"split: row {item} is in {cells[item]} and in {part}; expected one of them")
+                    raise InputError(f"split: row {item} is in {cells[item]} and in {part}; expected one part")
                 cells[item] = str(part)
         values: Any = pa.array(cells, pa.string())
     else:

@@ -180,7 +180,7 @@ def train(
         if value is not None
     }
     if len(given) > 1:
-        raise InputError(f"{' and '.join(given)} are given; expected one of them")
+        raise InputError(f"{' and '.join(given)}: cannot be combined; expected one of them")
     if not given:
         others = {**said, "target": target, "label": label, "split": split}
         if stray := next((name for name, value in others.items() if value is not None), None):
@@ -189,7 +189,7 @@ def train(
             return Trained(train_recipe(recipe, settings=changes, out=out, resume=resume, **options))
     if resume:
         raise InputError(
-            f"{next(iter(given))}: cannot be combined with resume, since a run holds its data; expected out alone"
+            f"{next(iter(given))}: cannot be combined with resume, since the run has its data; expected out alone"
         )
     if data is not None:
         raise InputError(f"data: cannot be combined with {next(iter(given))}")
@@ -212,9 +212,9 @@ def train(
     temporary = Path(mkdtemp(prefix="deepergcn-")) if out is None else None
     folder = temporary / "run" if temporary is not None else named_folder(str(out))
     if (folder / "run.json").exists():
-        raise InputError(f"{folder}: holds a run already; expected resume=True without data, or another out")
+        raise InputError(f"{folder}: already has a run; expected resume=True without data, or another out")
     if os.path.lexists(folder / "data"):
-        raise InputError(f"{folder / 'data'}: is there already, and belongs to no run; expected a new folder for out")
+        raise InputError(f"{folder / 'data'}: exists already and belongs to no run; expected a new folder for out")
     with ExitStack() as unless_trained:
         unless_trained.callback(_remove, folder, temporary)
         stored = store(folder / "data")
@@ -256,11 +256,11 @@ def _task(stored: Stored, said: Mapping[str, Any]) -> tuple[Kind | None, str | N
     """The task by the type of the labels, where it is not said and they are numbers of classes, and the reason."""
     labels = {label for label in stored.classes if str(label) not in said.get("missing", ())}
     if said.get("task") is not None or not labels:
-        return said.get("task"), "as task says" if said.get("task") is not None else None
+        return said.get("task"), "from task" if said.get("task") is not None else None
     if min(labels) < 0:
         raise InputError(
-            f"label: holds {min(labels)}; expected classes from 0, missing={min(labels)} where it stands for a missing "
-            "label, or task"
+            f"label: holds {min(labels)}; expected classes from 0, missing={min(labels)} if it marks a missing label, "
+            "or task"
         )
     return ("multi-class", _CLASSES) if not labels <= {0, 1} else (None, None)
 
@@ -287,7 +287,7 @@ def as_settings(settings: Settings) -> tuple[str, ...]:
     """The changes to a recipe as ``--set`` takes them."""
     if isinstance(settings, str):
         raise InputError(
-            f"settings is {settings!r}; expected a list of texts such as model.num_layers=14, or a mapping"
+            f"settings is {settings!r}; expected a list of settings such as model.num_layers=14, or a mapping"
         )
     if isinstance(settings, Mapping):
         return tuple(f"{key}={json.dumps(value, default=_plain)}" for key, value in settings.items())
@@ -297,7 +297,9 @@ def as_settings(settings: Settings) -> tuple[str, ...]:
 def _plain(value: Any) -> Any:
     """A number of numpy, as those of a grid may be."""
     if not hasattr(value, "item"):
-        raise InputError(f"settings: {value!r} is of type {type(value).__name__}; expected a value of a recipe")
+        raise InputError(
+            f"settings: {value!r} is of type {type(value).__name__}; expected a number, text, list or mapping"
+        )
     return value.item()
 
 

@@ -47,7 +47,7 @@ class Trained(Predictor):
     def save(self, folder: str | Path) -> "Trained":
         """Copy the run to another directory, which is new, and return the network there."""
         if not self.path.is_dir():
-            raise InputError(f"{self.path}: the run directory is not there any more")
+            raise InputError(f"{self.path}: the run directory no longer exists")
 
         def copy(part: Path) -> Path:
             shutil.copytree(self.path, part, dirs_exist_ok=True)

@@ -185,7 +185,7 @@ class PartOptions:
 
     def _parts(self, written: "Written") -> str:
         there, mine = len(written.numbers) - written.made, len(written.numbers)
-        text = f" in {mine} parts, of which {there} were there already" if there else f" in {mine} parts"
+        text = f" in {mine} parts, of which {there} existed already" if there else f" in {mine} parts"
         return text if self.shard is None else f"{text} (shard {self.shard}, of {written.total} parts in all)"
 
 

@@ -65,7 +65,7 @@ def attribute(network: GraphNetwork, batch: Data, output: Tensor, item: int | No
     if network.node_encoder is None:
         raise InputError("explain: expected a network with a node encoder")
     if (network.level == "node") != (item is not None):
-        raise InputError("item: expected the number of a node, in a network that predicts nodes and only there")
+        raise InputError("item: expected the number of a node if the network predicts nodes, otherwise None")
     training = network.training
     network.eval()
     try:

@@ -36,7 +36,7 @@ class TrainingDomain:
     def __init__(self, embeddings: Tensor) -> None:
         if embeddings.dim() != 2 or len(embeddings) < 2 or not bool(embeddings.isfinite().all()):
             raise InputError(
-                f"embeddings are {list(embeddings.shape)}; expected finite ones [items, channels] of two items or more"
+                f"embeddings are {list(embeddings.shape)}; expected finite numbers [items, channels], two or more"
             )
         self.mean = embeddings.mean(0)
         deviation = embeddings.std(0)

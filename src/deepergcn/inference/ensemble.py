@@ -32,7 +32,7 @@ class Ensemble(Predictor):
         first = members[0]
         for member in members[1:]:
             if _without_fold(member.recipe) != _without_fold(first.recipe) or member.info.digest != first.info.digest:
-                raise InputError(f"{folder}: holds {_what(folder)} of different recipes or data; expected one of them")
+                raise InputError(f"{folder}: has {_what(folder)} of different recipes or data; expected one of them")
         self.folder, self.members = folder, tuple(members)
         self.recipe, self.info, self.task, self.epoch = first.recipe, first.info, first.task, first.epoch
 
@@ -89,8 +89,8 @@ class Ensemble(Predictor):
     def _refuse(self) -> NoReturn:
         one = next(iter(member_folders(self.folder).values()))
         raise InputError(
-            f"{self.folder}: holds several {_what(self.folder)}, which predict alone takes together; "
-            f"expected one of them, such as {one}"
+            f"{self.folder}: has several {_what(self.folder)}, which only predict combines; expected one of them, "
+            f"such as {one}"
         )
 
 

@@ -29,7 +29,9 @@ def evaluate_parts(
 ) -> dict[str, dict[str, MetricScore]]:
     """The scores of each part of the dataset by these metrics; by those of the recipe if none is named."""
     if dataset.label_columns is not None and "train" in parts:
-        _log.warning("%s: labels of train are inputs of the network; its score on train says nothing", dataset.name)
+        _log.warning(
+            "%s: labels of train are inputs of the network, so its score on train is meaningless", dataset.name
+        )
     evaluation = Evaluation(dataset, model.recipe, model.info.seed, parts)
     outputs = evaluation.outputs(model.network)
     seen = torch.cat([evaluation.items(part) for part in parts]) if parts else torch.empty(0, dtype=torch.int64)
@@ -42,11 +44,13 @@ def evaluate_rows(
 ) -> tuple[int, dict[str, MetricScore]]:
     """The number of rows that have a label, and the scores on them."""
     if rows.table is None:
-        raise InputError("the data to evaluate is not a table; expected one with a column of labels")
+        raise InputError("the data to evaluate is not a table; expected a table with a column of labels")
     y = read_labels(rows.table.take(rows.positions.numpy()), schema)
     items = torch.from_numpy(labelled(y))
     if not len(items):
-        raise InputError(f"{rows.table.path}: no row has a label in {', '.join(map(repr, schema.columns))}")
+        raise InputError(
+            f"{rows.table.path}: no row has a label in {', '.join(map(repr, schema.columns))}; expected at least one"
+        )
     return len(items), _scores(model, metrics, model.outputs(rows.dataset), y, items)
 
 

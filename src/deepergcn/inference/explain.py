@@ -81,7 +81,7 @@ def explain(
         data, edges, smiles_column, id_column: what to predict, as in :meth:`Predictor.predict`.
         output: the target, class or label to explain; the predicted class of a multi-class task, else the first.
         items: the ids to explain; the first ``most`` rows if empty.
-        most: the largest number of rows to explain.
+        most: the maximum number of rows to explain.
         neighbours: look up the nearest training items, which needs the training data.
     """
     if most < 1:
@@ -91,7 +91,7 @@ def explain(
         kind = "links" if model.task.level == "link" else "typed tables"
         raise InputError(f"a network for {kind} cannot be explained; expected one for molecules or plain tables")
     if model.blend is not None:
-        _log.warning("the network alone is explained; predictions are %s", model.blend.described())
+        _log.warning("only the network is explained, but predictions are %s", model.blend.described())
     rows = model.rows(data, edges, smiles_column=smiles_column, id_column=id_column)
     if rows.skipped:
         first = rows.skipped[0]
@@ -210,7 +210,7 @@ def _chosen(positions: dict[str, int], items: Sequence[str], most: int) -> list[
     if not items:
         return sorted(positions.values())[:most]
     if len(items) > most:
-        raise InputError(f"--item: {len(items)} were given; expected at most {most} (--most)")
+        raise InputError(f"--item: {len(items)} ids were given; expected at most {most} (--most)")
     unknown = next((item for item in items if item not in positions), None)
     if unknown is not None:
         raise InputError(f"--item is {unknown!r}; expected the id of a row that can be read")
@@ -266,11 +266,11 @@ def _of(result: Attribution, place: int, batch: GraphBatch, mine: Tensor, names:
 
 
 def _neighbours(model: Predictor, embeddings: Tensor) -> dict[int, tuple[tuple[tuple[str, float], ...], bool]]:
-    """The nearest training items; none where the data of training is not at hand."""
+    """The nearest training items; none if the training data cannot be read."""
     try:
         training = model.dataset()
     except InputError as error:
-        _log.warning("without the nearest training examples: %s", error)
+        _log.warning("the nearest training examples are left out: %s", error)
         return {}
     items = training.split["train"]
     if len(items) < 2:

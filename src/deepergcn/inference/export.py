@@ -55,9 +55,9 @@ def export(model: Predictor, path: str | Path, form: Format) -> tuple[str, ...]:
     if form == "onnx" and not (find_spec("onnx") and find_spec("onnxscript")):
         raise InputError("format onnx needs the packages onnx and onnxscript: pip install 'deepergcn[export]'")
     if model.info.inputs.typed is not None:
-        raise InputError("a network for typed tables cannot be exported; deepergcn predict runs it")
+        raise InputError("a network for typed tables cannot be exported; use deepergcn predict")
     if model.blend is not None:
-        _log.warning("the network alone is exported; predictions are %s", model.blend.described())
+        _log.warning("only the network is exported, but predictions are %s", model.blend.described())
     inputs = example(model)
     sizes = tuple({1 if name.endswith("index") else 0: torch.export.Dim.DYNAMIC} for name in inputs)
     program, tensors = _Program(model, tuple(inputs)).eval(), tuple(inputs.values())

@@ -103,11 +103,11 @@ def read_rows_to_predict(
     info: RunInfo,
     how: Reading = Reading(),  # noqa: B008 (it is frozen)
 ) -> Rows:
-    """The rows of an input, read as the data that the network was trained on."""
+    """The rows of an input, read like the training data."""
     task = info.inputs.task.task()
     molecules = task.level == "graph" and info.inputs.nodes == ATOM_SIZES
     if molecules and edges is not None:
-        raise InputError("edges: the network was trained on molecules, which come without a table of them")
+        raise InputError("edges: the network was trained on molecules; expected no table of edges")
     if isinstance(data, Dataset):
         rows = _whole(_prepared(data, recipe))
     elif isinstance(data, Mapping) or isinstance(edges, Mapping) or isinstance(info.provenance, TypedTableProvenance):
@@ -173,7 +173,7 @@ def _with_labels(dataset: Dataset, table: Columns, schema: LabelSchema, wanted: 
         y = read_labels(table, schema)
         known = torch.from_numpy(labelled(y))
     _log.warning(
-        "%s: labels are inputs of the network, which is given those of %d of %d nodes",
+        "%s: labels are inputs of the network; it uses those of %d of %d nodes",
         *(table.path.name, len(known), dataset.num_nodes),
     )
     return dataset.replace(y=y, split=dict.fromkeys(PARTS, torch.empty(0, dtype=torch.int64)) | {"train": known})
@@ -238,14 +238,14 @@ def check_features(dataset: Dataset, info: RunInfo) -> None:
     """An error if a dataset has other features than the network was trained on."""
     if dataset.task.level != info.inputs.task.level:
         raise InputError(
-            f"{dataset.name}: is of level {dataset.task.level}; the network predicts at level {info.inputs.task.level}"
+            f"{dataset.name}: has a task on {dataset.task.level}s; the network predicts {info.inputs.task.level}s"
         )
     found = dataset_inputs(dataset)
     if (found.typed is None) != (info.inputs.typed is None):
-        has, trained = ("types", "none") if info.inputs.typed is None else ("no types", "some")
-        raise InputError(f"{dataset.name}: has {has} of nodes and edges; the network was trained on {trained}")
+        has, trained = ("types", "without") if info.inputs.typed is None else ("no types", "with")
+        raise InputError(f"{dataset.name}: has {has} of nodes and edges; the network was trained {trained} types")
     if found.typed != info.inputs.typed:
-        raise InputError(f"{dataset.name}: has other types or widths of features than the network was trained on")
+        raise InputError(f"{dataset.name}: has types or widths of features other than those of training")
     for what, ours, theirs in (
         ("node", found.nodes, info.inputs.nodes),
         ("numeric node", found.node_numbers, info.inputs.node_numbers),
@@ -256,6 +256,6 @@ def check_features(dataset: Dataset, info: RunInfo) -> None:
     ours, theirs = ((one.fingerprints or 0, one.descriptors or 0) for one in (found, info.inputs))
     if ours != theirs:
         raise InputError(
-            f"{dataset.name}: has {sum(ours)} descriptors of every graph; the network was trained on {sum(theirs)}, "
-            f"with RDKit {info.versions.get('rdkit', 'of an unknown version')}, which is {version('rdkit')} here"
+            f"{dataset.name}: has {sum(ours)} descriptors per graph, from RDKit {version('rdkit')}; the network was "
+            f"trained on {sum(theirs)}, from RDKit {info.versions.get('rdkit', 'of an unknown version')}"
         )

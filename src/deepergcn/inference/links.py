@@ -71,7 +71,7 @@ def predict_pairs(
     else:
         pairs = _numbers(data, ids)
     if not pairs.shape[1]:
-        raise InputError(f"{'the pairs' if table is None else table.path}: has no rows; expected two nodes in each")
+        raise InputError(f"{'the pairs' if table is None else table.path}: has no rows; expected two nodes in each row")
     items = torch.arange(pairs.shape[1])
     dataset = graph.replace(
         pairs=torch.from_numpy(pairs),
@@ -144,8 +144,8 @@ def _graph(model: "Predictor", nodes: str | Path | None, edges: str | Path | Non
     if nodes is None and edges is None:
         if not model.own_run and model.recipe.data.source not in SOURCES:
             raise InputError(
-                "a model file alone knows no graph: name the tables of its nodes and edges (--nodes, --edges), or "
-                "use its run directory"
+                "a model file has no graph; expected the tables of its nodes and edges (--nodes, --edges), or its run "
+                "directory"
             )
         return model.dataset()
     provenance = model.info.provenance
@@ -164,7 +164,7 @@ def _ends(model: "Predictor") -> tuple[str, str]:
 def _numbers(pairs: Sequence[tuple[str, str]], ids: Sequence[str]) -> Ints:
     """The numbers [2, pairs] of the nodes of a list of pairs."""
     if isinstance(pairs, Dataset) or any(isinstance(pair, str) or len(pair) != 2 for pair in pairs):
-        raise InputError("some pairs to predict do not have two ids; expected a list of (source, target), or a table")
+        raise InputError("a pair to predict does not have two ids; expected a list of (source, target), or a table")
     known = {name: number for number, name in enumerate(ids)}
     for row, pair in enumerate(pairs, start=1):
         for name in pair:

@@ -241,7 +241,9 @@ class Predictor:
         """
         schema = label_schema(self.info.provenance)
         if schema is None:
-            raise InputError(f"{data}: the network was trained on a named dataset; expected one of your own data")
+            raise InputError(
+                f"{data}: the network was trained on a named dataset; expected one trained on your own data"
+            )
         # A label that is to be scored is not given to the network.
         how = Reading(smiles_column, None, delimiter, unseen, None, progress, node_features, known_labels=False)
         return evaluate_rows(self, self._rows(data, edges, how), schema, metrics)

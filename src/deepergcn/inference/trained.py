@@ -23,7 +23,7 @@ def load_trained(run: Path) -> tuple[TrainedModel, bool]:
             opened = Run.open(path)
         path = path / "model.safetensors"
         if not path.is_file():
-            raise InputError(f"{path}: is not there yet; expected a run that has finished its first epoch")
+            raise InputError(f"{path}: does not exist yet; expected a run that has finished its first epoch")
     elif not path.exists():
         raise InputError(f"{path}: there is no such run directory or model file")
     trained = load_model(path)

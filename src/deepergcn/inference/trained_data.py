@@ -42,14 +42,12 @@ def trained_data(
     recipe = _recipe_of(model, data, edges, nodes)
     if "sparse" in recipe.data.options:
         if node_features is None and not model.own_run:
-            raise InputError("--node-features: expected the file of sparse features that belongs to the nodes")
+            raise InputError("--node-features: expected the file of sparse features of the nodes")
         options = recipe.data.options | {"sparse": str(node_features or recipe.data.options["sparse"])}
         recipe = recipe.model_copy(update={"data": recipe.data.model_copy(update={"options": options})})
     dataset = load_data(recipe)
     if model.info.digest and dataset.digest != model.info.digest:  # a converted model does not know its data
-        raise InputError(
-            f"{dataset.name}: is not the data that the network was trained on: its files have changed since"
-        )
+        raise InputError(f"{dataset.name}: is not the training data, or its files have changed since training")
     return dataset
 
 
@@ -81,7 +79,7 @@ def _recipe_of(model: "Predictor", data: Files, edges: Edges, nodes: str | Path 
     if not model.own_run and (section.source not in SOURCES or section.edges is not None):
         raise InputError(
             f"{section.source}: is not read for a model file alone, which may come from anyone; expected its run "
-            "directory, or the data by name, as deepergcn evaluate --data takes it"
+            "directory, or the data (deepergcn evaluate --data)"
         )
     return recipe
 

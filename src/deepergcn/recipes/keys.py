@@ -26,13 +26,13 @@ class Key:
 
 
 def recipe_sections() -> dict[str, str]:
-    """The sections of a recipe, with what the first line of their docstrings says."""
+    """The sections of a recipe, with the first line of their docstrings."""
     summaries = {name: (kind.__doc__ or "").strip().splitlines()[0] for name, kind in _sections().items()}
     return summaries | {"model": "The network and its options."}
 
 
 def recipe_keys(beginning: str = "") -> list[Key]:
-    """The keys whose names begin so, with their section: ``training`` or ``training.average``; all without it."""
+    """The keys whose names begin with ``beginning``, such as ``training`` or ``training.average``; by default all."""
     keys = [key for section, kind in _sections().items() for key in _keys(section, kind)]
     found = [key for key in keys if f"{key.section}.{key.name}".startswith(beginning)]
     if not found:

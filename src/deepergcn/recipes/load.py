@@ -23,7 +23,7 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark
-            raise yaml.YAMLError(f"line {mark.line + 1} has an alias (*), which is not read here")
+            raise yaml.YAMLError(f"line {mark.line + 1} has an alias (*), which is not supported")
         return super().compose_node(parent, index)
 
 
@@ -55,16 +55,18 @@ def load_recipe(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Reci
         raise InputError(f"{text}: is neither a recipe's name ({', '.join(recipe_names())}) nor a file")
     try:
         if path.stat().st_size > 4 * MOST_CHARACTERS:
-            raise InputError(f"{text}: has {path.stat().st_size} bytes; a recipe has at most {4 * MOST_CHARACTERS}")
+            raise InputError(
+                f"{text}: has {path.stat().st_size} bytes; expected at most {4 * MOST_CHARACTERS} for a recipe"
+            )
         return read_recipe(path.read_text(encoding="utf-8"), text, overrides)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{text}: the recipe cannot be read ({error})") from error
 
 
 def read_recipe(text: str, origin: str, overrides: Sequence[str] = ()) -> Recipe:
-    """The recipe in a YAML text; ``origin`` is what errors call it.
+    """The recipe in a YAML text; ``origin`` is its name in errors.
 
-    With the key ``base`` and a recipe's name, the text has only what differs from that recipe.
+    With the key ``base``, the name of another recipe, the text has only the settings that differ from that recipe.
     """
     values = parse_yaml(text, f"{origin}: is not YAML")
     if not isinstance(values, dict):
@@ -76,7 +78,7 @@ def read_recipe(text: str, origin: str, overrides: Sequence[str] = ()) -> Recipe
 
 
 def validate(values: Mapping[str, Any], origin: str) -> Recipe:
-    """The recipe of these values; an error names the first key that is wrong, and the keys or values that are known."""
+    """The recipe of these values; an error names the first wrong key, and the known keys or values."""
     try:
         return Recipe.model_validate(values)
     except ValidationError as error:
@@ -84,7 +86,7 @@ def validate(values: Mapping[str, Any], origin: str) -> Recipe:
 
 
 def dump_recipe(recipe: Recipe) -> str:
-    """The recipe as YAML, with every setting written out that is not the default of the network."""
+    """The recipe as YAML, with all settings except the network's defaults."""
     text: str = yaml.dump(recipe.model_dump(mode="json", exclude_none=True), Dumper=_Dumper, sort_keys=False)
     return text
 
@@ -130,7 +132,7 @@ def _override(values: dict[str, Any], override: str, origin: str) -> None:
     for name in names[:-1]:
         inner = section.setdefault(name, {})
         if not isinstance(inner, dict):
-            raise InputError(f"--set {override}: {name} in {origin} holds {inner!r} and has no keys of its own")
+            raise InputError(f"--set {override}: {name} in {origin} is {inner!r}; expected a section with keys")
         section = inner
     section[names[-1]] = value
 

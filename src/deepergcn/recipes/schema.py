@@ -57,17 +57,17 @@ class DataSection(Section):
 
     Attributes:
         source: a name that ``deepergcn datasets`` lists, or a path; ``--data`` replaces it.
-        reader: ``links`` where ``source`` is a table of links.
-        nodes: the table of nodes, where ``source`` is a table of links.
-        edges: the table of edges, where ``source`` is a table of nodes or of links.
-        tables: tables of several types; ``source`` is then one of those of nodes.
+        reader: ``links`` if ``source`` is a table of links.
+        nodes: the table of nodes, if ``source`` is a table of links.
+        edges: the table of edges, if ``source`` is a table of nodes or of links.
+        tables: the tables of a graph with several types; ``source`` is then one of the tables of nodes.
         options: further options of the dataset's reader.
-        descriptors: numbers about every molecule that are joined to what the network makes of its graph: ``morgan``
-            (counts of circular substructures), ``maccs`` (keys), ``properties`` (logP, surfaces, rings, atoms),
-            ``rdkit`` (RDKit's whole list of numbers), or columns of the file that hold numbers.
+        descriptors: descriptors of each molecule, used beside its graph: ``morgan`` (counts of circular substructures),
+            ``maccs`` (keys), ``properties`` (logP, surfaces, rings, atoms), ``rdkit`` (all numeric descriptors of
+            RDKit), or numeric columns of the file.
         transforms: transforms of the graph and its features, in order: names, or mappings with a name and options, such
-            as ``{name: random-walk, steps: 16}`` (how often random walks are back after 1, 2, ... steps; Dwivedi et
-            al., Graph Neural Networks with Learnable Structural and Positional Representations, 2022).
+            as ``{name: random-walk, steps: 16}`` (the return probabilities of random walks of 1, 2, ... steps; Dwivedi
+            et al., Graph Neural Networks with Learnable Structural and Positional Representations, 2022).
         inputs: the features and the task after the transforms, to count parameters without the data.
     """
 
@@ -84,12 +84,12 @@ class DataSection(Section):
     @model_validator(mode="after")
     def _one_kind_of_tables(self) -> "DataSection":
         if self.tables is not None and (self.edges is not None or self.source not in self.tables.nodes.values()):
-            raise ValueError("expected source to be one of tables.nodes, and no edges beside tables")
+            raise ValueError("expected source to be one of tables.nodes, and no data.edges together with tables")
         return self
 
 
 class NetworkSection(Section):
-    """The network: the keys that have a meaning of their own in a recipe.
+    """The network: the keys that a recipe defines itself.
 
     Attributes:
         network: the name of the network.
@@ -97,14 +97,15 @@ class NetworkSection(Section):
         hidden_channels: its width.
         norm: the normalization, or ``none``.
         dropout: the probability that dropout zeroes a value.
-        node_encoder: ``auto`` is a Linear layer or embedding tables, as the features are; ``species`` is that of
-            ogbn-proteins; ``none`` takes numbers, ``hidden_channels`` of them, as they are.
-        edge_encoder: an encoder ``shared`` by all layers, one in every ``layer``, or both, the second on the first;
-            ``auto`` is ``layer`` for categories, ``shared+layer`` for numbers, ``none`` where there are no features.
-        block: how layers are wired.
-        aggr: the aggregator, or a list of them, whose results are concatenated and projected.
-        descriptors: whether the descriptors of molecules join the pooled vector; otherwise a blended forest alone
-            learns from them.
+        node_encoder: ``auto`` is a Linear layer for numbers and embedding tables for categories; ``species`` is the
+            encoder of ogbn-proteins; ``none`` uses ``hidden_channels`` numbers as they are.
+        edge_encoder: an encoder ``shared`` by all layers, one in every ``layer``, or both (``shared+layer``), the
+            second applied to the output of the first; ``auto`` is ``layer`` for categories, ``shared+layer`` for
+            numbers, and ``none`` without edge features.
+        block: how layers are connected.
+        aggr: the aggregator, or a list of aggregators, whose results are concatenated and projected.
+        descriptors: whether the descriptors of molecules are concatenated to the pooled vector; if not, only a blended
+            forest uses them.
     """
 
     network: Network
@@ -144,15 +145,15 @@ class OptimizerSection(Section):
     """Adam.
 
     Attributes:
-        name: ``adam``, or ``adamw``, where weight decay is not part of the gradient (Loshchilov and Hutter, Decoupled
-            Weight Decay Regularization, 2019).
+        name: ``adam``, or ``adamw`` with decoupled weight decay (Loshchilov and Hutter, Decoupled Weight Decay
+            Regularization, 2019).
         lr: the peak learning rate.
         eps: the term added to the denominator for numerical stability.
         weight_decay: the weight decay.
-        clip: the largest norm of the gradient; a larger one is scaled down to it.
-        schedule: ``constant``, or ``cosine``, which falls to 0 at the last epoch, wherever a resumed run moves it
-            (Loshchilov and Hutter, SGDR, 2017).
-        warmup: the number of epochs, possibly a fraction, in which the learning rate rises from 0.
+        clip: the maximum norm of the gradient; a larger gradient is scaled down to it.
+        schedule: ``constant``, or ``cosine``, which falls to 0 at the last epoch, even if a resumed run changes the
+            number of epochs (Loshchilov and Hutter, SGDR, 2017).
+        warmup: the number of epochs, possibly fractional, in which the learning rate rises from 0.
     """
 
     name: Literal["adam", "adamw"] = "adam"
@@ -173,7 +174,7 @@ class LossSection(Section):
         margin: the margin of ``auc-margin``.
         label_smoothing: the share of a label's probability that is spread over all classes (Szegedy
             et al., Rethinking the Inception Architecture for Computer Vision, 2016).
-        balance: weight classes inversely to their frequency in the train part.
+        balance: whether to weight classes inversely to their frequency in the train part.
     """
 
     name: Literal["auto", "auc-margin"] = "auto"
@@ -184,15 +185,15 @@ class LossSection(Section):
     @model_validator(mode="after")
     def _one_way(self) -> "LossSection":
         if self.name == "auc-margin" and self.balance:
-            raise ValueError("balance: expected false with auc-margin, which weighs both classes alike")
+            raise ValueError("balance: expected false with auc-margin, which gives both classes the same weight")
         return self
 
 
 class LinksSection(Section):
-    """How links are learned, where the task is about them.
+    """How links are learned, for a task on links.
 
     Attributes:
-        negatives: the number of pairs without a link that are drawn for each link of a step.
+        negatives: the number of pairs without a link drawn for each link of a step.
         predictor_layers: the number of Linear layers of the link predictor.
     """
 
@@ -206,22 +207,22 @@ class TrainingSection(Section):
     Attributes:
         epochs: the number of passes over the train part.
         batch_size: the number of graphs, of partitions of a graph, or of links in a step, over all devices.
-        partitions: the number of parts of the graph in a task on nodes, drawn in every epoch; 1 is the full graph.
-        partitioning: how the parts are drawn: at ``random``; once by ``metis``, as in Cluster-GCN; or as the nodes on
+        partitions: the number of partitions of the graph in a task on nodes, drawn in every epoch; 1 is the full graph.
+        partitioning: how partitions are drawn: ``random``; once with ``metis``, as in Cluster-GCN; or as the nodes of
             random walks, which may overlap, as in GraphSAINT (``saint``).
-        drop_edge: the probability that an edge is left out of a step (Rong et al., DropEdge, 2020).
-        shown_labels: the probability that a step shows a label of the train part to the network, where the transform
-            ``known-labels`` makes labels inputs; it learns from those that it hides (Shi et al., Masked Label
-            Prediction, 2021).
+        drop_edge: the probability that a step leaves an edge out (Rong et al., DropEdge, 2020).
+        shown_labels: the probability that a step shows the network a label of the train part, with the transform
+            ``known-labels``, which makes labels inputs; the loss is that of the hidden labels (Shi et al., Masked
+            Label Prediction, 2021).
         patience: the number of evaluations without a better validation score after which training stops.
-        precision: of the computation; the weights are float32 always.
-        memory: the most memory that the process may take, such as ``8GB``: as many layers as needed are computed again
-            in backward, instead of all or none as ``model.checkpoint`` says. The results have the same bits.
-        average: the decay of a moving average of the weights, such as 0.999, with which the network is evaluated and
-            saved (Izmailov et al., Averaging Weights Leads to Wider Optima, 2018).
-        flag_ascents: the number of adversarial perturbations of the node embeddings in a step; 0 is none, 3 is usual
-            (FLAG; Kong et al., Robust Optimization as Data Augmentation for Large-scale Graphs, 2022).
-        flag_step: the size of a step of the perturbation.
+        precision: the precision of the computation; the weights are always float32.
+        memory: the memory limit of the process, such as ``8GB``: as many layers as needed are recomputed in backward,
+            instead of all or none with ``model.checkpoint``. The results are the same bit for bit.
+        average: the decay of a moving average of the weights, such as 0.999; the network is evaluated and saved with
+            the average (Izmailov et al., Averaging Weights Leads to Wider Optima, 2018).
+        flag_ascents: the number of adversarial perturbations of the node embeddings in a step; 0 turns them off, 3 is
+            usual (FLAG; Kong et al., Robust Optimization as Data Augmentation for Large-scale Graphs, 2022).
+        flag_step: the step size of the perturbation.
     """
 
     epochs: Count
@@ -248,15 +249,15 @@ class EvaluationSection(Section):
 
     Attributes:
         every: the number of epochs between evaluations; the last epoch is always evaluated.
-        batch_size: the number of graphs in a batch; that of training if None.
-        partitions: the number of parts of the graph in a task on nodes; 1 is the full graph. Without it the full graph
-            is evaluated layer by layer, and in as few parts as fit where the memory of this machine cannot hold it.
-        draws: the number of draws of the partitions over which outputs are averaged; without it 1, and 10 where the
-            number of partitions was chosen by the memory.
+        batch_size: the number of graphs in a batch; by default as in training.
+        partitions: the number of partitions of the graph in a task on nodes; 1 is the full graph. By default the full
+            graph is evaluated layer by layer, or in as few partitions as fit in the memory of this machine.
+        draws: the number of draws of the partitions over which outputs are averaged; by default 1, or 10 if the number
+            of partitions was chosen to fit in memory.
         train: whether to score graphs or links of the train part too.
-        smoothing: the number of evaluations over whose validation scores the mean is taken to choose the best epoch; 1
-            is the score of the epoch itself.
-        metrics: all metrics that are reported at the end; the task's, which chooses the epoch, alone if empty.
+        smoothing: the number of evaluations whose mean validation score selects the best epoch; 1 is the score of the
+            epoch itself.
+        metrics: all metrics to report at the end; if empty, only the task's metric, which selects the best epoch.
         scaled: whether the errors of several targets are averaged in units of the targets' standard deviations.
     """
 
@@ -274,15 +275,15 @@ class BlendSection(Section):
     """A second model whose predictions are averaged with the network's; its weight is chosen on the validation part.
 
     Attributes:
-        model: ``forest``, a random forest on the descriptors of ``data.descriptors``, by scikit-learn.
-        trees: the number of its trees.
-        min_leaf: the least number of train molecules in a leaf.
-        criterion: what a split of a tree minimizes, where there are classes: ``gini`` or ``entropy``.
-        class_weight: the weight of the positive class in the growth of the trees, or ``balanced``, which weighs classes
+        model: ``forest``, scikit-learn's random forest on the descriptors of ``data.descriptors``.
+        trees: the number of trees.
+        min_leaf: the minimum number of train molecules in a leaf.
+        criterion: the criterion that a split of a tree minimizes for classes: ``gini`` or ``entropy``.
+        class_weight: the weight of the positive class when trees are grown, or ``balanced``, which weights classes
             inversely to their frequency in the train part. Probabilities are corrected for the change of frequencies
             and calibrated on the validation part (Platt, 1999).
-        descriptors: those of ``data.descriptors`` that the forest learns from; all if not given.
-        bits: whether the forest learns from whether a substructure is there, instead of how often.
+        descriptors: the descriptors of ``data.descriptors`` that the forest uses; by default all.
+        bits: whether the forest uses the presence of a substructure instead of its count.
     """
 
     model: Literal["forest"] = "forest"
@@ -299,7 +300,7 @@ class Published(Section):
 
     Attributes:
         score: the mean test score.
-        deviation: its standard deviation, where known.
+        deviation: its standard deviation, if known.
         parameters: the number of trainable parameters.
     """
 

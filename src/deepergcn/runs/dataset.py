@@ -83,6 +83,6 @@ def _read(section: DataSection) -> Dataset:
     if section.source not in SOURCES and not expand(section.source).exists():
         raise InputError(
             f"{section.source}: is neither the name of a dataset ({', '.join(SOURCES)}) nor a file or folder; "
-            "--data names another"
+            "name another with --data"
         )
     return load_described(section.source, section.edges, options, nodes=section.nodes, links=section.reader == "links")

@@ -42,7 +42,7 @@ def resumed_folder(recipe: str | Path | None, out: str | Path | None) -> Path:
     if out is not None:
         folder = named_folder(out)
         if not _holds_runs(folder):
-            raise InputError(f"{folder}: is not a run directory; there is nothing to resume")
+            raise InputError(f"{folder}: is not a run directory; expected one to resume")
         return folder
     name = None if recipe is None else load_recipe(recipe).name
     if name is not None:

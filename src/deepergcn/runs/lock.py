@@ -39,15 +39,15 @@ def locked(folder: Path) -> Iterator[None]:
             raise InputError(f"{folder}: is a file; expected a folder for the run")
         folder.mkdir(parents=True, exist_ok=True)
         if path.is_symlink() or (path.exists() and not stat.S_ISREG(path.stat().st_mode)):
-            raise InputError(f"{path}: is not a regular file; expected the lock of a run, or none")
+            raise InputError(f"{path}: is not a regular file; expected the lock file of a run, or no such file")
         lock.acquire()
     except Timeout as error:
         raise InputError(f"{folder}: another process is training in this directory") from error
     except OSError as error:
         if error.errno in _NO_LOCKS:
             raise InputError(
-                f"{folder}: its file system has no locks (flock: {error.strerror}); expected a run directory on a "
-                "file system that has them, such as a local disk"
+                f"{folder}: its file system does not support locks (flock: {error.strerror}); expected a run directory "
+                "on one that does, such as a local disk"
             ) from error
         raise InputError(f"{path}: cannot be written ({error.strerror})") from error
     try:

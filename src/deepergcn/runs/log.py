@@ -59,7 +59,7 @@ def _kept(path: Path, columns: tuple[str, ...], epoch: int) -> str:
     rows = read_rows(path, columns)
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)[1:]
     if len(lines) != len(rows) or any(row["epoch"] is None for row in rows):
-        raise InputError(f"{path}: is damaged; expected a row of {len(columns)} numbers in every line, the epoch first")
+        raise InputError(f"{path}: is damaged; expected {len(columns)} numbers on every line, the epoch first")
     return header + "".join(line for line, row in zip(lines, rows, strict=True) if (row["epoch"] or 0) <= epoch)
 
 

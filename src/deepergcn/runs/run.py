@@ -198,7 +198,7 @@ class Run:
         """Open a run directory; an error names the file that is missing or damaged."""
         folder = Path(path)
         if not folder.is_dir():
-            raise InputError(f"{folder}: is not a run directory; expected one that deepergcn train has written")
+            raise InputError(f"{folder}: is not a run directory; expected one written by deepergcn train")
         file = folder / "run.json"
         form = read_json(file, _Format).format
         if form not in FORMATS:

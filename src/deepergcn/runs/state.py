@@ -131,7 +131,7 @@ def load_state(
         try:
             progress, tensors = _read(path)
         except (SafetensorError, OSError, ValueError, KeyError, RecursionError) as error:
-            _log.warning("%s: is damaged, the state before it is taken (%s)", path, error)
+            _log.warning("%s: is damaged; the previous state is used (%s)", path, error)
             continue
         _restore(path, tensors, model, optimizer, average)
         return progress

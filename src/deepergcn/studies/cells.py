@@ -114,7 +114,7 @@ def chosen_rows(study: StudyDefinition, grid: Grid) -> tuple[Row, ...]:
     """The rows of the study that the grid names."""
     if grid.layers is not None:
         if not study.layers:
-            raise InputError(f"--layers: the rows of {study.name} are tasks; expected --rows")
+            raise InputError(f"--layers: the rows of {study.name} are tasks, not depths; expected --rows")
         if not grid.layers or min(grid.layers) < 1:
             raise InputError(f"--layers is {', '.join(map(str, grid.layers)) or 'empty'}; expected at least 1")
         return tuple(depth_row(layers) for layers in sorted(set(grid.layers)))
@@ -183,7 +183,7 @@ def compared_settings(recipe: Recipe) -> dict[str, Any]:
 def _named(names: Sequence[str], known: dict[str, Any], option: str) -> tuple[Any, ...]:
     for name in names:
         if name not in known:
-            raise InputError(f"{option}: there is no {name}; expected some of {', '.join(known)}")
+            raise InputError(f"{option}: there is no {name}; expected one or more of {', '.join(known)}")
     return tuple(value for name, value in known.items() if name in names)
 
 

@@ -43,10 +43,10 @@ def check_folder(folder: Path, begun: Mapping[int, Path], resume: bool, members:
         members: What they are called: seeds or folds.
     """
     if (folder / "run.json").exists():
-        raise InputError(f"{folder}: holds a single run; expected another --out for several {members}")
+        raise InputError(f"{folder}: has a single run; expected another --out for several {members}")
     if begun and not resume:
         raise InputError(
-            f"{folder}: holds the runs of several {members}; continue with --resume, or name another --out"
+            f"{folder}: has the runs of several {members}; continue them with --resume, or choose another --out"
         )
 
 

@@ -44,7 +44,7 @@ def run_cell(cell: Cell, threads: int) -> None:
     run = Run.open(cell.folder)
     differs = difference(run, cell, but=["training.epochs"])
     if differs is not None:
-        raise InputError(f"{cell.folder}: holds a run with {differs}; expected another --out")
+        raise InputError(f"{cell.folder}: has a run with {differs}; expected another --out")
     train(out=cell.folder, seed=cell.seed, resume=True, epochs=cell.recipe.training.epochs)
 
 

@@ -58,7 +58,7 @@ def make_plan(
     """
     rows = chosen_rows(study, grid)
     if study.tasks and recipe is not None:
-        raise InputError(f"--recipe: every row of {study.name} has a recipe of its own; expected --rows")
+        raise InputError(f"--recipe: every row of {study.name} has its own recipe; expected --rows")
     if study.tasks and data is not None:
         rows = _rows_of_data(study, rows, data)
         grid = replace(grid, rows=[row.name for row in rows])
@@ -164,7 +164,7 @@ def _rows_of_data(study: StudyDefinition, rows: Sequence[Row], data: str) -> tup
     found = tuple(row for row in rows if is_made_for(load_recipe(study.recipe_of(row)), data))
     if not found:
         raise InputError(
-            f"--data {data}: is the dataset of no row of {study.name}; expected --rows with one of its rows"
+            f"--data {data}: no row of {study.name} has this dataset; expected --rows with one of its rows"
         )
     return found
 
@@ -177,7 +177,7 @@ def _with_earlier(table: StudyTable, folder: Path, study: StudyDefinition) -> St
     for key in ("name", "dataset", "recipe"):
         if getattr(old, key) != getattr(table, key):
             raise InputError(
-                f"{folder}: holds the study {old.name} of recipe {old.recipe} on {old.dataset}; expected another --out"
+                f"{folder}: has the study {old.name} of recipe {old.recipe} on {old.dataset}; expected another --out"
             )
     rows = {row.name: row for row in (*old.rows, *table.rows)}
     columns = {column.name: column for column in (*old.columns, *table.columns)}

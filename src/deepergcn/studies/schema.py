@@ -77,7 +77,7 @@ class StudyDefinition(Part):
     @model_validator(mode="after")
     def _consistent(self) -> "StudyDefinition":
         if bool(self.layers) == bool(self.tasks):
-            raise ValueError("expected layers or tasks as rows, one of them")
+            raise ValueError("expected either layers or tasks as rows")
         if self.layers and self.recipe is None:
             raise ValueError("expected a recipe, since the rows are layers")
         rows = {row.name for row in self.rows()}

@@ -69,8 +69,7 @@ def _page(folder: Path, predictions: bool) -> StudyPage | RunPage | TuningPage:
         return tuning_page(folder)
     if not (folder / "run.json").is_file():
         raise InputError(
-            f"{folder}: holds neither a run nor a study nor a search; "
-            "expected a folder that train, reproduce or tune has written"
+            f"{folder}: has no run, study or search; expected a folder written by deepergcn train, reproduce or tune"
         )
     return run_page(folder, _outcomes(folder) if predictions else None)
 
@@ -80,7 +79,7 @@ def _outcomes(folder: Path) -> Outcomes | None:
     try:
         return find_outcomes(folder)
     except InputError as error:
-        _log.warning("%s: without predictions (%s)", folder, error)
+        _log.warning("%s: reported without predictions (%s)", folder, error)
         return None
 
 

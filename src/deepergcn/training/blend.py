@@ -35,7 +35,7 @@ def check_blend(recipe: Recipe, dataset: Dataset) -> None:
     if find_spec("sklearn") is None:
         raise InputError("blend: a forest needs scikit-learn: pip install 'deepergcn[train]', or --blend none")
     if dataset.fingerprints is None and dataset.descriptors is None:
-        raise InputError("blend: a forest learns from descriptors of molecules; expected data.descriptors too")
+        raise InputError("blend: a forest needs descriptors of molecules; expected data.descriptors")
     check_forest(recipe.blend, dataset, recipe.data.descriptors)
 
 

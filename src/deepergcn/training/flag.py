@@ -29,7 +29,7 @@ def flag_step(model: AnyNetwork, num_nodes: int, ascents: int, step: float, desc
         The loss of the last, strongest perturbation.
     """
     if isinstance(model, HeteroDeeperGCN):
-        raise InputError("training.flag_ascents: expected 0, since every type of nodes has an encoder of its own")
+        raise InputError("training.flag_ascents: expected 0, since every node type has its own encoder")
     encoder = model.node_encoder
     if encoder is None:
         raise InputError("training.flag_ascents: expected 0, since the network has no node encoder to perturb")

@@ -30,7 +30,7 @@ def check_forest(section: BlendSection, dataset: Dataset, names: Sequence[str]) 
     kind = dataset.task.kind
     if kind == "regression" and section.criterion != "gini":
         raise InputError(
-            f"blend.criterion is {section.criterion}, a criterion for classes; expected gini, the default, for a "
+            f"blend.criterion is {section.criterion}, a criterion for classes; expected the default, gini, for a "
             "regression, whose trees minimize squared errors"
         )
     if kind == "regression" and section.class_weight != 1:
@@ -141,11 +141,13 @@ def _columns(section: BlendSection, dataset: Dataset, names: Sequence[str]) -> n
         if name not in names:
             raise InputError(f"blend.descriptors has {name}; expected some of data.descriptors: {', '.join(names)}")
     if not section.descriptors or len(set(section.descriptors)) < len(section.descriptors):
-        raise InputError("blend.descriptors: expected at least one descriptor, each once; leave it out for all")
+        raise InputError("blend.descriptors: expected at least one descriptor, each once, or no such key for all")
     columns = columns_of(names)
     width = sum(values.shape[1] for values in (dataset.fingerprints, dataset.descriptors) if values is not None)
     if sum(map(len, columns.values())) != width:
-        raise InputError(f"blend.descriptors: {dataset.name} has {width} numbers, which are not {', '.join(names)}")
+        raise InputError(
+            f"blend.descriptors: {dataset.name} has {width} descriptors; expected those of {', '.join(names)}"
+        )
     return np.concatenate([columns[name] for name in section.descriptors])
 
 

@@ -75,7 +75,7 @@ def plan_resume(
         if old.get(key) != new.get(key) and key not in ("training.epochs", "training.memory"):
             raise InputError(
                 f"{folder}: was started with {key} {old.get(key)} and cannot be resumed with {new.get(key)}; "
-                "leave out the recipe and --set to resume with those of the run"
+                "leave out the recipe and --set to resume with the settings of the run"
             )
     if asked is not None:
         values["training"]["memory"] = asked.training.memory
@@ -103,7 +103,7 @@ def prepare(plan: Plan, processes: int = 1, callback: Callback | None = None) ->
     if plan.resumed is not None:
         return _resume(plan, plan.resumed, processes, callback)
     if (plan.folder / "run.json").exists():
-        raise InputError(f"{plan.folder}: holds a run already; resume it with --resume, or choose another --out")
+        raise InputError(f"{plan.folder}: already has a run; resume it with --resume, or choose another --out")
     recipe = plan.recipe
     dataset = load_data(recipe, plan.loaded)
     files: dict[str, str] = {}
@@ -147,7 +147,7 @@ def _check_unused(folder: Path, files: Mapping[str, str]) -> None:
         file = folder / name
         begun = name in files and file.is_file() and file.read_bytes() == files[name].encode()
         if os.path.lexists(file) and not begun:
-            raise InputError(f"{file}: is there already, and belongs to no run; expected a new folder for --out")
+            raise InputError(f"{file}: exists already and belongs to no run; expected a new folder for --out")
 
 
 def _resume(plan: Plan, run: Run, processes: int, callback: Callback) -> Prepared:
@@ -155,7 +155,8 @@ def _resume(plan: Plan, run: Run, processes: int, callback: Callback) -> Prepare
     done = len(run.metrics()) if (plan.folder / "metrics.csv").exists() else 0
     if recipe.training.epochs < done:
         raise InputError(
-            f"{plan.folder}: has {done} epochs; expected at least that number, got {recipe.training.epochs}"
+            f"training.epochs is {recipe.training.epochs}; expected at least {done}, since {plan.folder} has finished "
+            f"{done}"
         )
     dataset = load_data(recipe, plan.loaded)
     if dataset.digest != run.info.digest:

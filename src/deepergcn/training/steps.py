@@ -14,7 +14,7 @@ from deepergcn.recipes.schema import LinksSection, TrainingSection
 def check_steps(dataset: Dataset, training: TrainingSection, world_size: int = 1) -> None:
     """Check that there are labels to learn from, and enough of them for this number of processes."""
     if not len(dataset.split["train"]):
-        raise InputError(f"{dataset.name}: the part train is empty; there is nothing to learn from")
+        raise InputError(f"{dataset.name}: the part train is empty; expected at least one item")
     count, what = len(dataset.split["train"]), f"{dataset.task.level}s"
     if dataset.task.level == "node":
         count, what = training.partitions, "partitions"

@@ -194,7 +194,7 @@ def _complete(run: Run, dataset: Dataset, summary: Summary, signals: Signals) ->
 
 def _refuse_several_seeds(folder: Path) -> None:
     if member_folders(folder):
-        raise InputError(f"{folder}: holds the runs of several seeds or folds; expected one of them, or another --out")
+        raise InputError(f"{folder}: has the runs of several seeds or folds; expected one of them, or another --out")
 
 
 def source_setting(data: str | Path | None) -> tuple[str, ...]:

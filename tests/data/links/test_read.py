@@ -175,11 +175,11 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "K above the negatives": (
         {"options": {"metric": "hits@20"}},
-        "links.csv: metric hits@20 ranks links among 20 pairs without a link at least; valid has 3",
+        "links.csv: metric hits@20 needs at least 20 pairs without a link; valid has 3",
     ),
     "another task's metric": (
         {"options": {"metric": "accuracy"}},
-        "task metric is 'accuracy'; a task on links has rocauc or ap or hits@20 or hits@50 or hits@100 or mrr",
+        "task metric is 'accuracy'; expected rocauc or ap or hits@20 or hits@50 or hits@100 or mrr for a task on links",
     ),
     "not a table": ({"links": "links.txt"}, "links.txt: expected a name that ends in .csv, .csv.gz, "),
     "two columns of a name": (

@@ -38,7 +38,7 @@ def test_a_frame_names_its_targets_or_has_them_beside() -> None:
     beside = molecule_table(frame, np.array([[5, 6], [7, 8]]))
     assert beside.targets == ("target_0", "target_1")
     assert beside.table.column("target_1").to_pylist() == [6, 8]
-    with pytest.raises(InputError, match="target: 'a' is a column of the molecules already"):
+    with pytest.raises(InputError, match="target: the molecules already have a column 'a'"):
         molecule_table(frame, pd.Series([1, 2], name="a"))
 
 
@@ -83,12 +83,12 @@ def test_what_molecules_are() -> None:
 
 def test_a_missing_column_is_asked_for_by_its_argument() -> None:
     table = Columns(Path("molecules"), pa.table({"mol": ["C"], "SMILES": ["C"], "smiles": ["C"]}), in_memory=True)
-    with pytest.raises(InputError, match=r"'mol', 'SMILES', 'smiles'; smiles_column names another$"):
+    with pytest.raises(InputError, match=r"'mol', 'SMILES', 'smiles'; name another with smiles_column$"):
         table_rows(table, "smi", None)
-    with pytest.raises(InputError, match=r"; id_column names another$"):
+    with pytest.raises(InputError, match=r"; name another with id_column$"):
         table_rows(table, "mol", "name")
     with pytest.raises(InputError, match=r"'SMILES', 'smiles'; expected one such column, or smiles_column$"):
         table_rows(table, None, None)
     on_disk = dataclasses.replace(table, in_memory=False)
-    with pytest.raises(InputError, match=r"; --smiles-column names another$"):
+    with pytest.raises(InputError, match=r"; name another with --smiles-column$"):
         table_rows(on_disk, "smi", None)

@@ -185,7 +185,7 @@ def test_wrong_names_are_refused(tmp_path: Path, names: tuple[str, ...], message
 
 
 def test_a_column_needs_a_file() -> None:
-    with pytest.raises(InputError, match="the column 'weight' is one of a file"):
+    with pytest.raises(InputError, match="'weight' would be a column of a file"):
         molecule_descriptors(["CC"], ("weight",))
 
 

@@ -106,9 +106,9 @@ def test_split_of_a_table_of_folds(folder: Path, tmp_path: Path) -> None:
         ("0,2\n1,0\n2,1\n", "fold-2", r"folds.csv.gz: has 2 folds; expected a split from fold-0 to fold-1"),
         ("0\n1\n3\n", "fold-0", r"folds.csv.gz, row 3, column 1: has 3; expected 0 \(train\), 1 \(valid\) or 2"),
         ("0\n1\n", "fold-0", r"folds.csv.gz.* 2 .*expected 3"),
-        ("0\n1\n2\n", "fold-00", "the split is one of random; expected fold-00"),
+        ("0\n1\n2\n", "fold-00", "split/ has random; expected fold-00"),
         ("0\n1\n1\n", "fold-0", "folds.csv.gz, column 1: has no 2; expected a graph for test"),
-        (None, "fold-0", "the split is one of random; expected fold-0"),
+        (None, "fold-0", "split/ has random; expected fold-0"),
     ],
 )
 def test_wrong_folds(folder: Path, tmp_path: Path, folds: str | None, split: str, message: str) -> None:
@@ -231,7 +231,7 @@ DAMAGES: list[tuple[Damage, str]] = [
     (text("split/random/train.csv.gz", "-1\n"), "train.csv.gz, row 1: names graph -1; expected 0 to 2"),
     (text("split/random/train.csv.gz", "1\n1\n"), "train.csv.gz, row 2: graph 1 is listed twice"),
     (text("split/random/train.csv.gz", "one\n"), "train.csv.gz, row 1: has 'one'; expected an integer"),
-    (text("split/scaffold/train.csv.gz", "1\n"), "the split is one of random, scaffold"),
+    (text("split/scaffold/train.csv.gz", "1\n"), "split/ has random, scaffold"),
     (text("raw/node_species.csv.gz", "1\n2\n"), "node_species.csv.gz: has 2 rows; expected 6 rows"),
     (description("{"), "dataset.json: the file: Invalid JSON"),
     (description("[]"), "dataset.json: the file: .*object"),

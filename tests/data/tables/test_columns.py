@@ -63,7 +63,7 @@ def test_infinite_number_of_parquet(tmp_path: Path) -> None:
 
 def test_missing_column_lists_those_that_exist(tmp_path: Path) -> None:
     with pytest.raises(
-        InputError, match=r"no column 'z' for the SMILES; the columns are 'n', 't'; --smiles-column names another$"
+        InputError, match=r"no column 'z' for the SMILES; the columns are 'n', 't'; name another with --smiles-column$"
     ):
         columns(tmp_path / "a.csv", "n,t\n1,2\n").require(["n", "z"], "SMILES")
 

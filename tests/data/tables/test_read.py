@@ -234,7 +234,7 @@ def test_provenance_reads_later_tables(tmp_path: Path, caplog: pytest.LogCapture
     nodes = "colour,age,id\ngreen,,1\nred,2,2\n"
     files = write(tmp_path / "later", nodes, "target,source,bond,weight\n2,1,odd,1\n")
     with pytest.raises(
-        InputError, match=r"row 1: column '(colour|bond)' is '(green|odd)', a category that training has not"
+        InputError, match=r"row 1: column '(colour|bond)' is '(green|odd)', a category not seen in training"
     ):
         read_tables_to_predict(*files, provenance=provenance)
     caplog.clear()

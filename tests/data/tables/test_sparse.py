@@ -127,7 +127,10 @@ def test_the_features_of_training(tmp_path: Path) -> None:
     assert again.x is not None
     assert torch.equal(again.x, dataset.x)
     assert again.digest == dataset.digest
-    with pytest.raises(InputError, match="--node-features: expected the file of sparse features that belongs to"):
+    with pytest.raises(
+        InputError,
+        match="--node-features: the network was trained with sparse features; expected the file for the nodes of",
+    ):
         read_tables_to_predict(nodes, edges, provenance=dataset.provenance)
     write_lines(path, "id,feature,value", "n1,w1,7", "n2,new,1")
     with pytest.raises(InputError, match=r"row 2: feature 'new' was not seen in training \(--unseen other"):

@@ -121,7 +121,7 @@ def test_a_typed_graph_is_one_batch_and_takes_no_transforms(tmp_path: Path) -> N
     assert moved.x_dict["item"].device.type == moved.edge_index_dict["user", "knows", "user"].device.type == "meta"
     with pytest.raises(InputError, match=r"transform undirected: users\.csv has types"):
         apply_transforms(dataset, ["undirected"])
-    with pytest.raises(InputError, match="partitions is 2; a graph with types"):
+    with pytest.raises(InputError, match="partitions is 2; expected 1, since a graph with types"):
         batch_source(dataset, seed=0, partitions=2)
 
 
@@ -175,7 +175,7 @@ MISTAKES: list[tuple[Callable[[Any, Any], None], dict[str, str], dict[str, Any],
         "'item,rev_buys,user' have the same name as the reverse of 'user,buys,item'",
     ),
     # labels
-    (same, {}, {"label": ()}, "label: expected TYPE.COLUMN, the column to learn"),
+    (same, {}, {"label": ()}, "label: expected TYPE.COLUMN, the column to predict"),
     (same, {}, {"label": "happy"}, "label: 'happy' is not TYPE.COLUMN; the types are user, item"),
     (same, {}, {"label": "users.happy"}, "label: 'users.happy' is not TYPE.COLUMN; the types are user, item"),
     (same, {}, {"label": "user."}, "label: 'user.' is not TYPE.COLUMN"),
@@ -185,11 +185,11 @@ MISTAKES: list[tuple[Callable[[Any, Any], None], dict[str, str], dict[str, Any],
         {"label": "user.sad"},
         r"users\.csv: there is no column 'sad' for the labels; the columns are 'id', 'age'",
     ),
-    (same, {}, {"label": ("user.happy", "item.colour")}, "label: 'item' and 'user' cannot be learned together"),
+    (same, {}, {"label": ("user.happy", "item.colour")}, "label: 'item' and 'user' are different node types"),
     (same, {}, {"label": ("user.happy", "user.happy")}, "a label column is named twice"),
     (same, {"users": "id,age,happy\na,1,\nb,2,"}, {}, r"users\.csv: label column 'happy' is empty"),
     (same, {}, {"kind": "regression"}, r"users\.csv: row 1: column 'happy' is 'yes'; expected a number"),
-    (same, {}, {"metric": "rmse"}, "task metric is 'rmse'; a binary task has rocauc"),
+    (same, {}, {"metric": "rmse"}, "task metric is 'rmse'; expected rocauc"),
     (same, {}, {"split_column": "part"}, r"users\.csv: there is no column 'part' for the split"),
     (same, {}, {"split_column": "age"}, r"users\.csv: row 1: the split column 'age' is '1'; expected train"),
     (same, {}, {"fractions": (0.5, 0.5)}, "fractions are"),
@@ -264,7 +264,9 @@ def test_a_type_with_dots_is_found_unless_another_fits_too(tmp_path: Path) -> No
     keys = {"user.eu,buys,item": edges[BUYS]}
     assert read_typed_tables(dotted, keys, label="user.eu.happy").target == "user.eu"
     both = {**dotted, "user": nodes["user"]}
-    with pytest.raises(InputError, match=r"label: 'user.eu.happy' may be of the type 'user.eu' or 'user'; rename one"):
+    with pytest.raises(
+        InputError, match=r"label: 'user.eu.happy' may belong to the type 'user.eu' or 'user'; rename one"
+    ):
         read_typed_tables(both, {**keys, "user,knows,user": edges["user,knows,user"]}, label="user.eu.happy")
 
 

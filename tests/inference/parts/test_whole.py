@@ -66,5 +66,5 @@ def test_a_folder_of_parts(predictions: Predictions, tmp_path: Path) -> None:
     assert [file.stat().st_mtime_ns for file in (files[0], files[2])] == times
     assert files[1].is_file()
     data.write_text("id\nother\n")
-    with pytest.raises(InputError, match="its parts were made of another input"):
+    with pytest.raises(InputError, match="its parts were made from another input"):
         write_whole(model, predictions, [data], folder, job, {"inputs": True})

@@ -135,10 +135,10 @@ def test_another_input_model_or_job_is_refused(run: Path, data: Path, tmp_path: 
     model, folder = load(run), tmp_path / "out"
     write_parts(run, model, data, folder, job())
     for other, message in (
-        (job(kind="embed"), "holds parts of deepergcn predict, not of embed"),
-        (job(rows=5), "its parts were made with --part-rows 4, and not 5"),
+        (job(kind="embed"), "has parts of deepergcn predict, not of embed"),
+        (job(rows=5), "its parts were made with --part-rows 4, not 5"),
         (job(ending=".parquet"), "its parts were made with --format .csv, and not .parquet"),
-        (job(inputs=False), "its parts were made with --inputs True, and not False"),
+        (job(inputs=False), "its parts were made with --inputs True, not False"),
     ):
         with pytest.raises(InputError) as caught:
             write_parts(run, model, data, folder, other)
@@ -151,7 +151,7 @@ def test_another_input_model_or_job_is_refused(run: Path, data: Path, tmp_path: 
         write_parts(other_run, load(other_run), data, folder, job())
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("mine")
-    with pytest.raises(InputError, match="holds other files; expected a new or an empty folder"):
+    with pytest.raises(InputError, match="has other files; expected a new or empty folder"):
         write_parts(run, model, data, tmp_path / "full", job())
     for options, message in (
         ({"jobs": 0}, "--jobs is 0; expected from 1 to "),
@@ -278,6 +278,6 @@ def test_a_folder_with_the_name_of_the_parts_is_never_removed(run: Path, data: P
     mine = tmp_path / "one.csv.parts" / "mine.txt"
     mine.parent.mkdir()
     mine.write_text("mine")
-    with pytest.raises(InputError, match=r"one\.csv\.parts: holds other files"):
+    with pytest.raises(InputError, match=r"one\.csv\.parts: has other files"):
         write_file(run, load(run), data, tmp_path / "one.csv", job())
     assert mine.read_text() == "mine"

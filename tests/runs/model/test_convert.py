@@ -141,7 +141,7 @@ def test_the_program_makes_a_run_that_predicts(
     assert_close(model.network(x, EDGES, edge, BATCH), theirs(x, Adjacency.from_edge_index(EDGES, 5), edge, BATCH))
     again = program("convert", file, "--recipe", recipe, "--out", tmp_path / "run")
     assert again.code == 2
-    assert again.err == f"error: {tmp_path / 'run'}: exists already; name another --out\n"
+    assert again.err == f"error: {tmp_path / 'run'}: exists already; expected another --out\n"
 
 
 class Hostile:

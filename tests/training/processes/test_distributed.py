@@ -29,7 +29,7 @@ def test_bf16_is_refused_where_it_kills_and_used_where_it_does_not(
         return subprocess.CompletedProcess(args, codes[0])
 
     monkeypatch.setattr(subprocess, "run", tried)
-    with pytest.raises(InputError, match="--precision bf16: a product of bfloat16 matrices kills the process here"):
+    with pytest.raises(InputError, match="--precision bf16: multiplying bfloat16 matrices crashes on this machine"):
         train("solubility", settings=settings, out=tmp_path / "run", precision="bf16")
     assert not (tmp_path / "run").exists()
     codes[0] = 0

@@ -88,9 +88,9 @@ def test_fewer_pairs_than_k_are_an_error() -> None:
 
 
 def test_metrics_of_links_are_for_links() -> None:
-    with pytest.raises(InputError, match="task metric is 'mrr'; a binary task has rocauc"):
+    with pytest.raises(InputError, match="task metric is 'mrr'; expected rocauc"):
         Task("node", "binary", 1, "mrr")
-    with pytest.raises(InputError, match="task metric is 'f1'; a task on links has rocauc or ap"):
+    with pytest.raises(InputError, match="task metric is 'f1'; expected rocauc or ap"):
         Task("link", "binary", 1, "f1")
     with pytest.raises(InputError, match="task kind is 'regression'; expected binary for a task on links"):
         Task("link", "regression", 1, "rmse")

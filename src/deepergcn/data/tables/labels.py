@@ -193,7 +193,7 @@ def _numbers(table: Columns, column: str) -> npt.NDArray[np.float32]:
     spread = np.ptp(numbers[known]) if known.any() else 0.0
     if spread and np.abs(values - numbers)[known].max() > _ROUNDING * spread:
         raise InputError(
-            f"{table.path}: the numbers of label column {column!r} lie too close together to be told apart in float32, "
+            f"{table.path}: the numbers of label column {column!r} are too close together for float32, "
             f"from {numbers[known].min():.17g} to {numbers[known].max():.17g}; subtract a constant, or use another unit"
         )
     return values

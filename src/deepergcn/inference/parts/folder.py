@@ -94,12 +94,14 @@ class PartFolder:
             if self.path.exists() and not self.path.is_dir():
                 raise InputError(f"{self.path}: is a file; expected a folder for the parts, or a name with an ending")
             if self.path.is_dir() and any(entry.name != _STATE for entry in self.path.iterdir()):
-                raise InputError(f"{self.path}: holds other files; expected a new or an empty folder for the parts")
+                raise InputError(f"{self.path}: has other files; expected a new or empty folder for the parts")
             return False
         try:
             found = Manifest.model_validate_json(file.read_bytes())
         except (ValidationError, OSError) as error:
-            raise InputError(f"{file}: cannot be read; expected what this version writes beside the parts") from error
+            raise InputError(
+                f"{file}: cannot be read; expected the record that this version writes with the parts"
+            ) from error
         if found != manifest:
             raise InputError(f"{self.path}: {_difference(found, manifest)}; expected another folder for --output")
         return True
@@ -176,7 +178,7 @@ class PartFolder:
         try:
             return PartRecord.model_validate_json(file.read_bytes())
         except (ValidationError, OSError) as error:
-            raise InputError(f"{file}: cannot be read; remove it, and its part is made again") from error
+            raise InputError(f"{file}: cannot be read; remove it to compute its part again") from error
 
     @property
     def _manifest(self) -> Path:
@@ -188,14 +190,14 @@ class PartFolder:
 
 def _difference(found: Manifest, wanted: Manifest) -> str:
     if found.job.kind != wanted.job.kind:
-        return f"holds parts of deepergcn {found.job.kind}, not of {wanted.job.kind}"
+        return f"has parts of deepergcn {found.job.kind}, not of {wanted.job.kind}"
     if found.model != wanted.model:
-        return "its parts were made by another model, or the run has been trained on since"
+        return "its parts were made with another model, or the run has been trained further since"
     if found.data != wanted.data:
-        return "its parts were made of another input, or the input has changed since"
+        return "its parts were made from another input, or the input has changed since"
     for name in PartJob.model_fields:
         before, now = getattr(found.job, name), getattr(wanted.job, name)
         if before != now:
             flag = {"ending": "format", "rows": "part-rows"}.get(name, name.replace("_", "-"))
-            return f"its parts were made with --{flag} {before}, and not {now}"
+            return f"its parts were made with --{flag} {before}, not {now}"
     return "its parts were made by another version"

@@ -39,12 +39,10 @@ def convert(
     file, target = Path(checkpoint), Path(out)
     is_file = target.suffix == ".safetensors"
     if target.exists() and (is_file or not target.is_dir() or any(target.iterdir())):
-        raise InputError(f"{target}: exists already; name another --out")
+        raise InputError(f"{target}: exists already; expected another --out")
     chosen = load_recipe(recipe, settings)
     if chosen.data.inputs is None:
-        raise InputError(
-            f"recipe {chosen.name}: has no data.inputs; expected a recipe that states the inputs of its network"
-        )
+        raise InputError(f"recipe {chosen.name}: has no data.inputs; expected a recipe with the inputs of its network")
     tensors, epoch = read_checkpoint(file)
     inputs = _inputs(chosen.data.inputs, tensors)
     with torch.random.fork_rng(devices=[]):

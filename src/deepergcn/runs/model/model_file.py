@@ -86,7 +86,7 @@ def load_model(path: str | Path) -> TrainedModel:
         raise InputError(f"{file}: has format {form[:40]}; expected a model of format {FORMAT}")
     for key in ("recipe", "run", "epoch", *(("checksum",) if form != "1" else ())):
         if key not in content:
-            raise InputError(f"{file}: has no {key} in its metadata; expected a model that deepergcn train has written")
+            raise InputError(f"{file}: has no {key} in its metadata; expected a model written by deepergcn train")
     expected = content.pop("checksum", None)
     if expected is not None and checksum(content, tensors) != expected:
         raise InputError(f"{file}: is damaged: its content does not match its checksum")
@@ -114,7 +114,7 @@ def _content(file: Path, metadata: Mapping[str, str]) -> dict[str, str]:
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict) or not all(isinstance(value, str) for value in content.values()):
-        raise InputError(f"{file}: its metadata cannot be read; expected a model that deepergcn train has written")
+        raise InputError(f"{file}: its metadata cannot be read; expected a model written by deepergcn train")
     return content
 
 

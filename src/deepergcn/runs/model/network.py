@@ -156,14 +156,18 @@ def _node_encoder(model: ModelSection, inputs: Inputs) -> int | tuple[int, ...] 
         if inputs.node_numbers is None:
             return width
         if isinstance(width, int):
-            raise InputError(f"data.inputs.node_numbers: expected none beside {width} numbers, which are nodes")
+            raise InputError(
+                f"data.inputs.node_numbers: expected none, since data.inputs.nodes is {width} numbers already"
+            )
         return MixedNodeEncoder(width, inputs.node_numbers, model.hidden_channels)
     if model.node_encoder == "none":
         if width != model.hidden_channels:
-            raise InputError(f"model.node_encoder: none expects {model.hidden_channels} numbers a node, got {width}")
+            raise InputError(
+                f"model.node_encoder is none; expected {model.hidden_channels} numbers per node, got {width}"
+            )
         return None
     if not isinstance(width, int) or width <= 8:
-        raise InputError(f"model.node_encoder: species expects numbers, 8 of them the one-hot species, got {width}")
+        raise InputError(f"model.node_encoder is species; expected numbers, 8 of them one-hot species, got {width}")
     return SpeciesNodeEncoder(model.hidden_channels, edge_channels=width - 8)
 
 
@@ -176,7 +180,7 @@ def _edge_encoders(model: ModelSection, width: Width | None) -> dict[str, Any]:
     if kind == "none":
         return {}
     if width is None:
-        raise InputError(f"model.edge_encoder is {kind}; the dataset has no edge features, expected none or auto")
+        raise InputError(f"model.edge_encoder is {kind}; expected none or auto, since the dataset has no edge features")
     shared, layer = "shared" in kind, "layer" in kind
     encoders: dict[str, Any] = {"edge_encoder": width} if shared else {}
     if layer:

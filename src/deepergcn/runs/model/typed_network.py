@@ -41,7 +41,7 @@ def build_typed_model(
         ("edge_encoder", model.edge_encoder, ("auto", "layer", "none")),
     ):
         if value not in allowed:
-            raise InputError(f"{key} is {value}; {NETWORK} has {' or '.join(allowed)}")
+            raise InputError(f"{key} is {value}; expected {' or '.join(allowed)} for {NETWORK}")
     return HeteroDeeperGCN(
         inputs.nodes,
         {(edges.source, edges.relation, edges.target): edges.width for edges in inputs.edges},

@@ -100,7 +100,9 @@ def check_space(space: Space, recipe: Recipe, origin: str) -> None:
     """Check that every key may be changed, and that the recipe takes every value, or both ends of a range."""
     for key, values in space.items():
         if any(key == fixed or key.startswith(f"{fixed}.") for fixed in _FIXED):
-            raise InputError(f"{origin}: {key} cannot be tuned: trials that differ in it cannot be compared")
+            raise InputError(
+                f"{origin}: {key} cannot be tuned, since trials with different values of it cannot be compared"
+            )
         for value in values.edges():
             changed(recipe, {key: value}, origin)
 
@@ -128,4 +130,6 @@ def _entry(path: Path, key: str, value: Any) -> Range | Choice:
         return Range.model_validate(value)
     except ValidationError as error:
         reason = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
-        raise InputError(f"{path}: {key}: {reason}; expected a list of values, or low, high and perhaps log") from error
+        raise InputError(
+            f"{path}: {key}: {reason}; expected a list of values, or low, high and optionally log"
+        ) from error

@@ -82,7 +82,7 @@ class Tuning:
             callbacks: makes the callbacks of a trial's training.
         """
         if trials is None and seconds is None:
-            raise InputError("tune: expected a budget, --trials or --minutes")
+            raise InputError("tune: expected --trials or --minutes, to limit the search")
         started = time.monotonic()
         with locked(self.folder):
             write_text(self.folder / "recipe.yaml", dump_recipe(self.recipe))
@@ -104,7 +104,9 @@ class Tuning:
         settings = {key: values.draw(trial, key) for key, values in self.space.items()}
         folder = str(trial.user_attrs.get("folder", f"trial-{trial.number:04d}"))
         if not _FOLDER.fullmatch(folder):
-            raise InputError(f"{self.folder / JOURNAL}: names the folder {quote(folder)}; expected trial-0000 or so")
+            raise InputError(
+                f"{self.folder / JOURNAL}: names the folder {quote(folder)}; expected a name such as trial-0000"
+            )
         trial.set_user_attr("folder", folder)
         record = TrialRecord(number=trial.number, folder=folder, state="running", settings=settings)
         self._note(record)
@@ -125,7 +127,7 @@ class Tuning:
             summary = run.summary()
             assert summary is not None
             if summary.valid_score is None:
-                raise InputError("the run has no validation score; expected a part valid with labels")
+                raise InputError("the run has no validation score; expected a valid part with labels")
             study.tell(trial, summary.valid_score)
             record = record.model_copy(update={"state": "complete", "score": summary.valid_score})
         except optuna.TrialPruned:
@@ -189,7 +191,7 @@ class Tuning:
     def _go_on_with_old(self) -> None:
         if not is_tuning(self.folder):
             if self.folder.exists() and any(self.folder.iterdir()):
-                raise InputError(f"{self.folder}: is not empty and holds no search; expected another --out")
+                raise InputError(f"{self.folder}: is not empty and has no search; expected another --out")
             return
         old = read_tuning(self.folder)
         before = read_recipe(
@@ -197,7 +199,7 @@ class Tuning:
         )
         if old.space != self.record.space or before != self.recipe:
             raise InputError(
-                f"{self.folder}: holds a search of other settings or another recipe; expected another --out"
+                f"{self.folder}: has a search with other settings or another recipe; expected another --out"
             )
         self.record = self.record.model_copy(update={"trials": old.trials, "importance": old.importance})
 
@@ -213,7 +215,7 @@ class Tuning:
         trials = self.record.trials
         if len(trials) >= _STARTUP and all(trial.state == "failed" for trial in trials):
             raise InputError(
-                f"{self.folder}: the first {len(trials)} trials have failed; the last: {trials[-1].reason}"
+                f"{self.folder}: all of the first {len(trials)} trials failed, the last because of: {trials[-1].reason}"
             )
 
 

@@ -117,7 +117,7 @@ def _rough_memory(recipe: Recipe, dataset: Dataset) -> float:
 
 
 def estimate(recipe: Recipe, dataset: Dataset, processes: int = 1, seconds: float = QUICK) -> Cost:
-    """What a run of the recipe takes in this environment, measured in about this number of seconds.
+    """The cost of a run of the recipe in this environment, measured in about this number of seconds.
 
     One or two shallow networks run a few steps on the run's own batches; time and memory are linear in the depth.
     """
@@ -125,16 +125,16 @@ def estimate(recipe: Recipe, dataset: Dataset, processes: int = 1, seconds: floa
     rough = _rough_memory(recipe, dataset)
     if rough > available:
         raise InputError(
-            f"two layers of recipe {recipe.name} alone take about {memory_text(rough)}; "
-            f"{memory_text(available)} of memory are available; expected more training.partitions, "
-            "evaluation.partitions or a smaller training.batch_size"
+            f"two layers of recipe {recipe.name} alone need about {memory_text(rough)} of memory; "
+            f"{memory_text(available)} are available; expected more training.partitions or "
+            "evaluation.partitions, or a smaller training.batch_size"
         )
     parameters = count_parameters(recipe, dataset_inputs(dataset))
     weights = parameters * _weight_bytes(recipe)
     if weights > available:
         raise InputError(
-            f"the {parameters:,} parameters of recipe {recipe.name}, with gradients and Adam's moments, take "
-            f"{memory_text(weights)}; {memory_text(available)} of memory are available; expected a smaller "
+            f"the {parameters:,} parameters of recipe {recipe.name}, with gradients and Adam's moments, need "
+            f"{memory_text(weights)} of memory; {memory_text(available)} are available; expected a smaller "
             "model.hidden_channels or model.num_layers"
         )
     probe = Probe(recipe, dataset, processes=processes)
@@ -239,7 +239,9 @@ class _Line:
     def _segments(self, budget: int, kept: Kept, fixed: float, evaluation: float) -> tuple[int, ...]:
         """The segments that fit the budget of one process; an error that names the smallest where none does."""
         if self.recipe.model.options().get("checkpoint"):
-            raise InputError("training.memory: chooses the layers to recompute; expected no model.checkpoint with it")
+            raise InputError(
+                "training.memory: cannot be combined with model.checkpoint, since it chooses the layers to recompute"
+            )
         depth, room = self.recipe.model.num_layers, _MARGIN * budget
         found: tuple[int, ...] | None = () if depth * kept.layer <= room - fixed else None
         if found is None and self._can_choose:
@@ -248,9 +250,9 @@ class _Line:
             return found
         least = smallest_peak(depth, kept) if self._can_choose else depth * kept.layer
         raise InputError(
-            f"training.memory is {self.recipe.training.memory}; the least that this network takes here is about "
+            f"training.memory is {self.recipe.training.memory}; this network needs at least about "
             f"{max(fixed + least, evaluation) / _MARGIN / 1e6 + 1:.0f}MB"
-            + ("; more training.partitions take less" if self.probe.dataset.task.level == "node" else "")
+            + ("; more training.partitions need less" if self.probe.dataset.task.level == "node" else "")
         )
 
     def _partitions(self, moving: float, room: float) -> int | None:

@@ -11,15 +11,15 @@ from deepergcn.training.cost.estimate import estimate, is_small
 
 
 def foresee(recipe: Recipe, dataset: Dataset, processes: int, callback: Callback) -> tuple[int, ...]:
-    """The segments of layers that the run recomputes; ``callback.on_plan`` is told what it takes.
+    """The segments of layers that the run recomputes; ``callback.on_plan`` gets the estimated cost.
 
-    A run that ends within seconds is not probed. If the memory does not suffice, the error says what to change.
+    A run of a few seconds is not probed. If memory is insufficient, the error says what to change.
     """
     if recipe.training.memory is not None and isinstance(dataset, TypedDataset):
-        raise InputError("training.memory: a network for typed tables recomputes no layers; expected none")
+        raise InputError("training.memory: cannot be used with typed tables, whose network does not recompute layers")
     if torch.cuda.is_available():
         if recipe.training.memory is not None:
-            raise InputError("training.memory: is measured on a CPU; expected model.checkpoint=true on a GPU")
+            raise InputError("training.memory: works on a CPU only; expected model.checkpoint=true on a GPU")
         return ()
     if recipe.training.memory is None and is_small(recipe, dataset):
         return ()

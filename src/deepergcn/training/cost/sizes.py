@@ -94,7 +94,7 @@ def evaluation_partitions(dataset: Dataset, recipe: Recipe, device: torch.device
     draws = section.draws or _DRAWS
     _log.warning(
         "%s: the whole graph would take about %s of the %s that are available; it is evaluated in %d random parts, "
-        "averaged over %d draws (evaluation.partitions and evaluation.draws change it)",
+        "averaged over %d draws (change this with evaluation.partitions and evaluation.draws)",
         dataset.name,
         memory_text(inference_bytes(dataset, recipe, whole)),
         memory_text(room),

@@ -149,7 +149,7 @@ def _thousands(table: Columns, name: str) -> str | None:
     whole = [cell for cell in cells if _WHOLE.fullmatch(cell)]
     if not whole or len(parted) < _FEW or len(parted) + len(whole) < len(cells):
         return None
-    return f"column {name!r} has {whole[0]} and {parted[0]}: a point is read as a decimal point, not as a thousands separator"
+    return f"column {name!r} has {whole[0]} and {parted[0]}: a point is read as a decimal point, not thousands"
 
 
 def _same_as_label(table: Columns, schema: LabelSchema, column: FeatureColumn, labels: Values) -> str | None:

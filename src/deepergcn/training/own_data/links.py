@@ -121,7 +121,7 @@ def findings(dataset: Dataset) -> list[str]:
         "link drawn to score valid and test"
     ]
     if known.repeated:
-        lines.append(f"{known.repeated} repeated rows, which count once")
+        lines.append(f"repeated rows, counted once: {known.repeated}")
     if known.from_edges:
         over = f"the {dataset.num_edges} edges ({known.removed} that join a valid or test link were removed)"
     else:

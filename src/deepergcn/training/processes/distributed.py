@@ -87,7 +87,7 @@ def launch(fabric: Fabric, function: Callable[..., Any], *args: Any) -> Any:
     except ProcessRaisedException as error:
         raise _from_child(error) from error
     except ProcessExitedException as error:
-        raise InputError(f"a process of training has ended: {error}; was there enough memory?") from error
+        raise InputError(f"a training process ended unexpectedly ({error}); was there enough memory?") from error
 
 
 def _work(fabric: Fabric, function: Callable[..., Any], *args: Any) -> Any:
@@ -124,4 +124,4 @@ def _check_bf16() -> None:
     """Try one matrix product in a separate process: some processors announce instructions that their host forbids."""
     tried = subprocess.run([sys.executable, "-c", _TRY_BF16], capture_output=True, check=False)
     if tried.returncode:
-        raise InputError("--precision bf16: a product of bfloat16 matrices kills the process here; expected 32")
+        raise InputError("--precision bf16: multiplying bfloat16 matrices crashes on this machine; expected 32")

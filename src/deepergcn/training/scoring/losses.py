@@ -63,7 +63,7 @@ def make_loss(
         elif margin is not None:
             if items is not None:
                 raise InputError(
-                    "training.partitioning: saint weights the nodes, which auc-margin ignores; expected another"
+                    "training.partitioning is saint, whose weights of nodes auc-margin ignores; expected another"
                 )
             return auc_margin(outputs, targets, margin)
         else:
