@@ -71,7 +71,7 @@ coverage: $(READY) ## run the tests and show which lines and branches of each fi
 hooks: $(READY) ## let git run the linters on every commit
 	$(BIN)/pre-commit install
 
-lock: ## write requirements.lock: what constraints.txt brings into a fresh environment
+lock: ## write requirements.lock: every package that constraints.txt installs into a fresh environment
 	rm -rf $(LOCK_VENV)
 	$(PYTHON) -m venv $(LOCK_VENV)
 	$(LOCK_VENV)/bin/python -m pip install --quiet --constraint constraints.txt torch
@@ -82,7 +82,7 @@ lock: ## write requirements.lock: what constraints.txt brings into a fresh envir
 	mv $(LOCK_VENV)/lock $(LOCK)
 	rm -rf $(LOCK_VENV)
 
-bench: $(READY) ## install, then measure speed and memory beside PyTorch Geometric: an hour, on an idle machine
+bench: $(READY) ## install, then measure speed and memory compared with PyTorch Geometric: an hour, on an idle machine
 	$(BIN)/python -m benchmarks.aggregation_arxiv
 	$(BIN)/python -m benchmarks.aggregation_proteins
 	$(BIN)/python -m benchmarks.step_molhiv
@@ -97,7 +97,7 @@ bench: $(READY) ## install, then measure speed and memory beside PyTorch Geometr
 	$(BIN)/python -m benchmarks.processes
 	$(BIN)/python -m benchmarks.plan
 
-bench-gpu: $(READY) ## install, then measure speed and memory on a GPU beside PyTorch Geometric
+bench-gpu: $(READY) ## install, then measure speed and memory on a GPU compared with PyTorch Geometric
 	$(BIN)/python -m benchmarks.gpu
 
 docs: $(READY) ## install, then build the site into build/site, and the table of PyTorch Geometric's features from its tests

@@ -21,7 +21,7 @@ REFUSED = {
         "or --task multi-class if all values are classes",
     ),
     "thousands": mine(
-        molecules(lambda i: f'"{i % 9 + 1},234"'), "is '1,234'; expected a number (without the comma if it parts"
+        molecules(lambda i: f'"{i % 9 + 1},234"'), "is '1,234'; expected a number (without the comma if it separates"
     ),
     "percent signs": mine(molecules(lambda i: f"{i % 7 * 10}%"), "is '0%'; expected a number (without the percent"),
     "units": mine(molecules(lambda i: f"{i % 9 + 1} nM"), "is '1 nM'; expected a number (without its unit: 1)"),

@@ -1,1 +1,1 @@
-"""From Python: training on what a user holds in memory, and estimators of scikit-learn's kind."""
+"""The Python interface: training on data in memory, and estimators in the style of scikit-learn."""

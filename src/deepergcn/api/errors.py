@@ -1,4 +1,4 @@
-"""Errors of the readers in the words of a Python call: arguments instead of options, data instead of files."""
+"""Errors of the readers for calls from Python: they name arguments instead of options, and data instead of files."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,10 +11,10 @@ _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
 
 @contextmanager
 def in_python(names: Mapping[str, str]) -> Iterator[None]:
-    """Let errors inside name arguments (``split_seed`` for ``--split-seed``) and data in memory.
+    """Let errors name arguments (``split_seed`` for ``--split-seed``) and data in memory.
 
     Args:
-        names: What the files that were written for the data are called in errors.
+        names: The names in errors of the files that were written for the data.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""What the estimators of scikit-learn's kind share: their parameters, the training behind ``fit``, and classes."""
+"""The base of the scikit-learn estimators: their parameters, the training behind ``fit``, and classes."""
 
 import re
 from collections.abc import Sequence
@@ -34,27 +34,29 @@ _NUMBER = re.compile(r"[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?|[+-]?(?:nan|inf|infinity
 
 
 class NetworkEstimator(BaseEstimator):
-    """The base of all estimators: fits a network, and keeps it as ``model_``.
+    """Base class of all estimators, which fits a network and keeps it as ``model_``.
+
+    The parameters ``num_layers`` to ``epochs`` are by default those of the recipe.
 
     Args:
-        recipe: The recipe; by default the one that fits the data.
-        num_layers: The number of layers; the recipe's if None, as of the next.
+        recipe: The recipe; by default the one for this kind of data.
+        num_layers: The number of layers.
         hidden_channels: The width of the network.
         dropout: The probability that dropout zeroes a value.
         lr: The learning rate.
-        batch_size: The number of molecules of a step.
+        batch_size: The number of molecules in a step.
         epochs: The number of epochs.
-        metric: The metric on the validation part that chooses the epoch; the default of the task if None.
-        validation_fraction: The share of the samples of ``fit`` that are held out as this part.
+        metric: The metric on the validation part that selects the best epoch; by default that of the task.
+        validation_fraction: The fraction of the samples of ``fit`` to hold out as the validation part.
         settings: Further changes to the recipe, such as ``{"model.aggr": "max"}``.
-        random_state: The seed of the split and of training: a number, a generator of numpy, or None for another at
+        random_state: The seed of the split and of training: an integer, a numpy generator, or None for a new seed in
             every fit.
-        out: The run directory to keep, new at every fit; a temporary one if None.
-        verbose: Whether to print the report on the data, and progress.
+        out: The run directory, which must be new in every fit; by default a temporary one.
+        verbose: Whether to print the data report and the progress.
 
     Attributes:
-        model_: What :func:`deepergcn.train` returned: predictions with names, embeddings, the run directory.
-        report_: What was found in the data.
+        model_: The result of :func:`deepergcn.train`, with named predictions, embeddings and the run directory.
+        report_: The data report.
     """
 
     model_: Trained
@@ -125,7 +127,7 @@ class NetworkEstimator(BaseEstimator):
 
 
 class ClassifierPart(ClassifierMixin):
-    """Classes of any type: encoded for the network, and named for people where they are texts.
+    """Labels that are classes of any type, encoded for the network.
 
     Attributes:
         classes_: The classes.
@@ -147,9 +149,9 @@ class ClassifierPart(ClassifierMixin):
         return ("binary" if len(names) == 2 else "multi-class"), np.array(names, dtype=object)[codes]
 
     def predict(self, X: Any) -> Array:
-        """The class of every sample, as ``deepergcn predict`` decides for it.
+        """The class of every sample, as in ``deepergcn predict``.
 
-        After a balanced loss, which training takes where a class is rare, this is not always the most probable one.
+        If training used a balanced loss, because a class is rare, this is not always the most probable class.
         """
         check_is_fitted(self, "model_")
         found = [self._numbers.get(name, -1) for name in self._predictions(X).columns()["class"]]
@@ -173,7 +175,7 @@ class ClassifierPart(ClassifierMixin):
 
 
 class RegressorPart(RegressorMixin):
-    """Numbers, one or several for each sample."""
+    """Labels that are one or several numbers for each sample."""
 
     _predictions: Any
 
@@ -193,7 +195,7 @@ class RegressorPart(RegressorMixin):
         return numbers
 
     def predict(self, X: Any) -> Array:
-        """The numbers [samples], or [samples, targets] where there are several."""
+        """The predicted numbers [samples], or [samples, targets] for several targets."""
         check_is_fitted(self, "model_")
         values: Array = self._predictions(X).values.astype(np.float64)
         return values[:, 0] if values.shape[1] == 1 else values

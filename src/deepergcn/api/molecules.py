@@ -1,4 +1,4 @@
-"""Estimators of scikit-learn's kind whose samples are molecules."""
+"""Estimators in the style of scikit-learn whose samples are molecules."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,15 +14,15 @@ from deepergcn.inference.predictions import Predictions
 
 
 class MoleculeEstimator(NetworkEstimator):
-    """The base of both; samples are SMILES or RDKit molecules.
+    """Base class of the estimators for molecules; samples are SMILES or RDKit molecules.
 
     Args:
-        fragments: ``"largest"`` keeps the largest fragment of each molecule alone.
-        descriptors: Numbers beside the graph of each molecule, as :func:`deepergcn.train` takes them.
-        blend: ``"forest"`` averages a random forest on these descriptors with the network; or ``"none"``.
-        strict: Whether a molecule that cannot be read is an error. Otherwise ``fit`` leaves it out, as ``report_``
-            says, and its prediction is None or NaN.
-        parameters: Those of :class:`NetworkEstimator`.
+        fragments: ``"largest"`` keeps only the largest fragment of each molecule; ``"all"`` keeps every fragment.
+        descriptors: Descriptors to use with the graph of each molecule, as in :func:`deepergcn.train`.
+        blend: ``"forest"`` averages the network with a random forest on these descriptors; ``"none"`` turns it off.
+        strict: Whether to raise an error if a molecule cannot be read. Otherwise ``fit`` skips it and reports it in
+            ``report_``, and its prediction is None or NaN.
+        parameters: The parameters of :class:`NetworkEstimator`.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class MoleculeEstimator(NetworkEstimator):
 
 
 class MoleculeClassifier(ClassifierPart, MoleculeEstimator):
-    """Classes of molecules, by a deep graph network.
+    """A deep graph network that classifies molecules.
 
     Examples:
         >>> from deepergcn import MoleculeClassifier
@@ -99,9 +99,9 @@ class MoleculeClassifier(ClassifierPart, MoleculeEstimator):
         """Train on molecules and their classes.
 
         Args:
-            X: A list, array or series of SMILES or of molecules of RDKit; or a data frame with one column of them, or
-                with one called "smiles".
-            y: The class of each, of any type.
+            X: A list, array or series of SMILES or RDKit molecules; or a data frame with one column of them, or with
+                a column called "smiles".
+            y: The class of each molecule, of any type.
         """
         samples = _molecules(X)
         same_length(samples, y)
@@ -111,7 +111,7 @@ class MoleculeClassifier(ClassifierPart, MoleculeEstimator):
 
 
 class MoleculeRegressor(RegressorPart, MoleculeEstimator):
-    """Properties of molecules that are numbers, by a deep graph network.
+    """A deep graph network that predicts numeric properties of molecules.
 
     Examples:
         >>> from deepergcn import MoleculeRegressor

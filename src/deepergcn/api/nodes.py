@@ -1,4 +1,4 @@
-"""Estimators of scikit-learn's kind whose samples are the nodes of a graph."""
+"""Estimators in the style of scikit-learn whose samples are the nodes of a graph."""
 
 import copy
 from collections.abc import Sequence
@@ -13,20 +13,20 @@ from deepergcn.inference.predictions import Predictions
 
 
 class NodeEstimator(NetworkEstimator):
-    """The base of both; samples are the ids of nodes, so that folds and searches can take any of them.
+    """Base class of the estimators for nodes; samples are node ids, so that folds and searches can select any nodes.
 
-    ``fit`` learns from the labels of its nodes alone. The other nodes are there without labels: messages pass over
-    the whole graph.
+    ``fit`` uses only the labels of the nodes it is given. Messages pass over the whole graph, including the nodes
+    without a label.
 
     Args:
-        graph: The graph, as :func:`deepergcn.train` takes it: ``Data`` of PyTorch Geometric, whose ids are the numbers
-            of nodes from 0; a graph of networkx; or a pair of data frames, of nodes and of edges. All columns but the
-            ids are features: leave the labels out, or name them in ``drop``.
-        features: The columns or attributes that are features, and no others.
-        drop: Those that are none.
-        id_column, source_column, target_column: The columns of ids and of the ends of edges in data frames.
-        directed: Whether edges go from source to target only; by default as the graph says.
-        parameters: Those of :class:`NetworkEstimator`.
+        graph: The graph, as in :func:`deepergcn.train`: PyTorch Geometric's ``Data``, whose node ids are numbers from
+            0; a networkx graph; or a pair of data frames of nodes and edges. All columns except the ids are features:
+            leave the labels out, or name them in ``drop``.
+        features: The columns or attributes to use as features; by default all that qualify.
+        drop: The columns or attributes not to use as features.
+        id_column, source_column, target_column: The columns of ids and of the two ends of edges in data frames.
+        directed: Whether edges go from source to target only; by default as in the graph.
+        parameters: The parameters of :class:`NetworkEstimator`.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class NodeEstimator(NetworkEstimator):
 
 
 class NodeClassifier(ClassifierPart, NodeEstimator):
-    """Classes of the nodes of a graph, by a deep graph network.
+    """A deep graph network that classifies the nodes of a graph.
 
     Examples:
         >>> import networkx
@@ -127,9 +127,9 @@ class NodeClassifier(ClassifierPart, NodeEstimator):
 
 
 class NodeRegressor(RegressorPart, NodeEstimator):
-    """Numbers of the nodes of a graph, by a deep graph network.
+    """A deep graph network that predicts a number for each node of a graph.
 
-    The parameters are those of :class:`NodeEstimator`, and the samples as for :class:`NodeClassifier`.
+    The parameters are those of :class:`NodeEstimator`; samples are node ids, as for :class:`NodeClassifier`.
     """
 
     def fit(self, X: Any, y: Any) -> "NodeRegressor":

@@ -30,9 +30,9 @@ class Stored:
     """Data that was written.
 
     Attributes:
-        options: The options of the command line for it.
-        names: What its files are called in errors, by their paths.
-        classes: The different labels, where they are integers of PyTorch Geometric, which number classes.
+        options: The command-line options that read it.
+        names: The names of its files in errors, by path.
+        classes: The different labels if they are integers, which are class numbers in PyTorch Geometric.
     """
 
     options: dict[str, Any]
@@ -120,7 +120,7 @@ def _labels(graphs: Any, name: object) -> Any:
 
 
 def _alone(graph: Any) -> Any:
-    """The graph itself, of a dataset of PyTorch Geometric with one."""
+    """The graph itself, or the only graph of a PyTorch Geometric dataset."""
     if isinstance(graph, HeteroData):
         raise InputError(
             "graph: HeteroData has several types; expected Data, or its tables as files (docs/own-data.md: nodes and "

@@ -1,4 +1,4 @@
-"""``deepergcn.train``: train a recipe, or on what a user holds in memory."""
+"""``deepergcn.train``: train a recipe, or a network on data in memory."""
 
 import json
 import os
@@ -76,11 +76,11 @@ def train(
     callbacks: Sequence[Callback] = (),
     verbose: bool = False,
 ) -> Trained:
-    """Train a recipe, or a network on data of your own, and return the trained network.
+    """Train a recipe, or a network on your own data, and return the trained network.
 
-    What is not said is inferred from the data, as on the command line; ``report`` of the result says what and why.
-    Data in memory is written into the run directory, which is one like any other: the program evaluates, resumes and
-    reports it.
+    Arguments that are not given are inferred from the data, as on the command line; ``report`` of the result lists
+    what was inferred, and why. Data in memory is written to the run directory, so that the command line can evaluate,
+    resume and report the run like any other.
 
     Examples:
         >>> import deepergcn
@@ -94,50 +94,51 @@ def train(
         ['id', 'class', 'p(true)']
 
     Args:
-        recipe: A name that ``deepergcn recipes`` lists, or a YAML file; by default ``solubility``, or the one that fits
-            the data.
-        molecules: A data frame with a column of SMILES or of RDKit's molecules, a list of either, or a file.
-        target: What to learn of molecules: a column, several, ``"all"``; or values for every molecule.
-        graph: ``Data`` of PyTorch Geometric, a graph of networkx, a pair of a data frame of nodes and one of edges, or
-            a pair of files.
+        recipe: A name listed by ``deepergcn recipes``, or a YAML file; by default ``solubility``, or the recipe for
+            this kind of data.
+        molecules: A data frame with a column of SMILES or RDKit molecules, a list of either, or a file.
+        target: The property of molecules to predict: a column, several columns or ``"all"``; or a value for each
+            molecule.
+        graph: PyTorch Geometric's ``Data``, a networkx graph, a pair of data frames of nodes and edges, or a pair of
+            files.
         graphs: A list or dataset of ``Data``, for a task on whole graphs.
-        label: What to learn of nodes or graphs: a column or attribute, several, or values for each; ``y`` of ``Data``
-            by default. A list of texts names columns; an array holds values.
-        smiles_column: The column of SMILES or of molecules.
-        id_column: The column of names.
-        source_column, target_column: The columns of the ends of edges in a data frame.
-        directed: Whether edges go from source to target only; by default as the graph says, and not in tables.
-        features, edge_features: The columns that are features, and no others.
-        drop: Columns that are none.
-        numeric, categorical: Features that are numbers, or categories.
-        known_labels: Whether the network is given the labels of train nodes as inputs, and learns from those that a
-            step hides.
+        label: The property of nodes or graphs to predict: a column or attribute, several of them, or a value for each
+            node or graph; by default ``y`` of ``Data``. A list of strings names columns; an array holds values.
+        smiles_column: The column of SMILES or RDKit molecules.
+        id_column: The column of ids.
+        source_column, target_column: The columns of the two ends of edges in a data frame.
+        directed: Whether edges go from source to target only; by default as in the graph, and False for tables.
+        features, edge_features: The columns to use as features; by default all that qualify.
+        drop: Columns not to use as features.
+        numeric, categorical: Features to treat as numbers, or as categories.
+        known_labels: Whether the labels of train nodes are inputs of the network; each step hides some of them and
+            learns to predict those.
         task: ``regression``, ``binary``, ``multi-class`` or ``multi-label``.
-        metric: One or several, of which the first chooses the epoch.
-        positive: The positive one of two classes, or one for each target.
-        missing: The values that stand for a missing label.
-        split: ``stratified``, ``random``, ``scaffold``, a column; the part of every row; or a mapping of train, valid
-            and test to numbers of rows or masks.
-        split_fractions: The sizes of train, valid and test, of which the last may be 0.
+        metric: One or several metrics; the first selects the best epoch.
+        positive: The positive class, or one for each target.
+        missing: Values that mark a missing label.
+        split: ``stratified``, ``random``, ``scaffold`` or a column; the part of every row; or a mapping from train,
+            valid and test to row numbers or masks.
+        split_fractions: The fractions of train, valid and test; the last may be 0.
         split_seed: The seed of the split.
-        delimiter: What is between the cells of a file.
-        fragments: ``largest`` keeps the largest fragment of each molecule alone.
-        descriptors: Numbers beside the graph of each molecule: ``morgan``, ``maccs``, ``properties``, ``rdkit``,
-            columns, or ``none``.
-        blend: ``forest`` averages a random forest on these descriptors with the network; or ``none``.
-        strict: Whether a molecule that cannot be read is an error.
-        data: The dataset of a recipe instead of its own, by name or path.
+        delimiter: The delimiter between the cells of a file.
+        fragments: ``largest`` keeps only the largest fragment of each molecule; ``all`` keeps every fragment.
+        descriptors: Descriptors to use with the graph of each molecule: ``morgan``, ``maccs``, ``properties``,
+            ``rdkit``, columns of numbers, or ``none``.
+        blend: ``forest`` averages the network with a random forest on these descriptors; ``none`` turns it off.
+        strict: Whether to raise an error if a molecule cannot be read, instead of skipping it.
+        data: The dataset to use instead of the recipe's, by name or path.
         settings: Changes to the recipe, such as ``{"model.num_layers": 14}``.
         seed: The seed of weights, shuffling, dropout and partitions.
-        out: The run directory. By default ``runs/`` and the name of the recipe; for data in memory a temporary one that
-            lasts as long as the result. Name one for a long run: if it is killed, ``resume`` goes on with it.
-        devices: The number of GPUs, or of processes on a machine without.
-        resume: Go on with the run in ``out``, which holds its data.
+        out: The run directory. By default ``runs/`` and the name of the recipe; for data in memory, a temporary
+            directory that is removed with the result. Name one for a long run, so that ``resume`` can continue it.
+        devices: The number of GPUs, or of processes on a machine without GPUs.
+        resume: Whether to resume the run in ``out``, which includes its data.
         epochs: The number of epochs.
         precision: ``"32"`` or ``"bf16"``.
-        tensorboard: Write TensorBoard events too.
-        callbacks: Called as the run proceeds, see :class:`Callback`.
-        verbose: Print the report on the data, and progress. Nothing is printed otherwise.
+        tensorboard: Whether to write TensorBoard events too.
+        callbacks: Objects that are called while the run trains; see :class:`Callback`.
+        verbose: Whether to print the data report and the progress; by default nothing is printed.
     """
     said: dict[str, Any] = {
         "smiles_column": smiles_column,
@@ -253,7 +254,7 @@ def _train(
 
 
 def _task(stored: Stored, said: Mapping[str, Any]) -> tuple[Kind | None, str | None]:
-    """The task by the type of the labels, where it is not said and they are numbers of classes, and the reason."""
+    """The task and the reason for it, inferred from the type of the labels if they are class numbers."""
     labels = {label for label in stored.classes if str(label) not in said.get("missing", ())}
     if said.get("task") is not None or not labels:
         return said.get("task"), "from task" if said.get("task") is not None else None
@@ -266,7 +267,7 @@ def _task(stored: Stored, said: Mapping[str, Any]) -> tuple[Kind | None, str | N
 
 
 def _paths(what: str, given: Any, label: Any, split: Any) -> Stored | None:
-    """The options for files that are named instead of data in memory; None for the latter."""
+    """The options if files are named; None for data in memory."""
     pair = what == "graph" and isinstance(given, tuple | list) and all(isinstance(one, str | Path) for one in given)
     if not isinstance(given, str | Path) and not pair:
         return None
@@ -284,7 +285,7 @@ def _paths(what: str, given: Any, label: Any, split: Any) -> Stored | None:
 
 
 def as_settings(settings: Settings) -> tuple[str, ...]:
-    """The changes to a recipe as ``--set`` takes them."""
+    """The changes to a recipe in the form of ``--set``."""
     if isinstance(settings, str):
         raise InputError(
             f"settings is {settings!r}; expected a list of settings such as model.num_layers=14, or a mapping"

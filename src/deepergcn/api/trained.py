@@ -1,4 +1,4 @@
-"""What :func:`deepergcn.train` returns: a run that has ended, and its network."""
+"""The result of :func:`deepergcn.train`: a finished run and its network."""
 
 import shutil
 import weakref
@@ -15,15 +15,15 @@ from deepergcn.runs.run import Run, Summary
 class Trained(Predictor):
     """The network of a run at its best epoch, and the run directory.
 
-    It predicts and embeds as :func:`deepergcn.load` of that directory does.
+    It predicts and embeds like the result of :func:`deepergcn.load` on that directory.
 
     Attributes:
-        run: The run directory: metrics, scores, recipe.
-        report: What was found in the data, and why it was read so; None where the data is no file of the user's own.
+        run: The run, with its metrics, scores and recipe.
+        report: The data report; None for data other than the user's own.
 
     Args:
         run: The run.
-        temporary: The temporary folder that holds it, removed with this object.
+        temporary: The temporary folder of the run, removed with this object.
     """
 
     def __init__(self, run: Run, temporary: Path | None = None) -> None:
@@ -35,7 +35,7 @@ class Trained(Predictor):
 
     @property
     def path(self) -> Path:
-        """The run directory, which the commands of the program take."""
+        """The run directory, to use on the command line."""
         return self.run.path
 
     def summary(self) -> Summary:
@@ -45,7 +45,7 @@ class Trained(Predictor):
         return found
 
     def save(self, folder: str | Path) -> "Trained":
-        """Copy the run to another directory, which is new, and return the network there."""
+        """Copy the run to a new directory, and return the network there."""
         if not self.path.is_dir():
             raise InputError(f"{self.path}: the run directory no longer exists")
 

@@ -1,4 +1,4 @@
-"""The one dataset object: what every source becomes and every batch is made from."""
+"""The dataset class: every source is read into a :class:`Dataset`, and every batch is made from one."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -28,39 +28,38 @@ _INTEGERS = (torch.uint8, torch.int16, torch.int32, torch.int64)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Dataset:
-    """Graphs with their features, labels, split and task, all graphs end to end in flat arrays.
+    """Graphs with their features, labels, split and task, concatenated in flat arrays.
 
-    Below G is the number of graphs, N of all nodes, E of all stored edges, T of the task's outputs, and
+    Below, G is the number of graphs, N the number of all nodes, E of all stored edges, T of the task's outputs, and
     an *item* is what the task labels: a node, a graph, or a pair of nodes.
 
     Args:
-        name: what the dataset is called.
-        task: what is to be predicted.
+        name: the name of the dataset.
+        task: the task.
         node_ptr: int64 [G + 1]; the nodes of graph i are ``node_ptr[i]:node_ptr[i + 1]``.
         edge_ptr: int64 [G + 1]; the same for the stored edges.
         edge_index: int32 or int64 [2, E]: source and target, numbered from 0 within their own graph.
-        symmetric: Every stored edge stands for both directions. Graphs and batches hold u -> v and
-            v -> u in turn, with the edge's features on both, as OGB's inverse edges.
+        symmetric: Whether every stored edge represents both directions. Graphs and batches contain u -> v and
+            v -> u in turn, both with the edge's features, like OGB's inverse edges.
         y: Labels. float32 [items, T] with NaN where missing (0 or 1 unless a regression); for a
             multi-class task int64 [items] with -1 where missing.
         split: int64 item numbers for each of :data:`PARTS`; a part may be empty.
         digest: a digest of the raw source that the arrays come from.
-        x: Node features [N, F]: float32, or integers where ``x_categories`` is given. Numbers may follow categories:
-            then all are float32, the columns of categories first.
+        x: Node features [N, F]: float32, or integers if ``x_categories`` is given. Numbers may follow categories:
+            then all are float32, and the columns of categories come first.
         x_categories: the number of values of each column of ``x`` that is a category.
-        edge_attr: Edge features [E, K]: float32, or integers where ``edge_categories`` is given.
+        edge_attr: Edge features [E, K]: float32, or integers if ``edge_categories`` is given.
         edge_categories: as ``x_categories``.
-        node_extra: More about the nodes by name, such as species or year; each int64 or float32 [N].
+        node_extra: further columns of the nodes by name, such as species or year; each int64 or float32 [N].
         label_names: the names of the T outputs, or empty.
-        ids: the user's own name for every item, or empty.
-        pairs: int64 [2, items] where the task labels pairs of nodes of one graph: 1 for a link, 0 for a pair that is
-            none. The part train has links only; training draws pairs that are none. The edges are what messages
-            pass over.
-        node_ids: the user's own name for every node, where the task labels pairs of nodes; or empty.
-        fingerprints: uint8 [G, counts], counts about every graph, such as the fingerprints of molecules.
-        descriptors: float32 [G, numbers], numbers about every graph, NaN where unknown.
-        label_columns: the first column of ``x`` that holds labels of train nodes, and the one after the last, where the
-            transform ``known-labels`` has put them there.
+        ids: the user's id of every item, or empty.
+        pairs: int64 [2, items] if the task labels pairs of nodes of one graph: 1 for a link, 0 for a pair without one.
+            The part train has links only; training draws pairs without a link. Messages pass over the edges.
+        node_ids: the user's id of every node, if the task labels pairs of nodes; or empty.
+        fingerprints: uint8 [G, counts], counts for every graph, such as the fingerprints of molecules.
+        descriptors: float32 [G, numbers], numbers for every graph, NaN where unknown.
+        label_columns: the start and end of the columns of ``x`` with the labels of train nodes, which the transform
+            ``known-labels`` adds.
         provenance: how a user's own file was read, to read another in the same way; None for other datasets.
     """
 
@@ -128,7 +127,7 @@ class Dataset:
 
     @cached_property
     def num_edges(self) -> int:
-        """The number of stored edges of all graphs; each counts once, symmetric or not."""
+        """The number of stored edges of all graphs; a symmetric edge counts once."""
         return int(self.edge_ptr[-1])
 
     @property
@@ -147,7 +146,7 @@ class Dataset:
 
     @cached_property
     def split_part(self) -> Tensor:
-        """int8 [items], the number in :data:`PARTS` of the part of the split that holds each item, or -1."""
+        """int8 [items], the index in :data:`PARTS` of the part of each item, or -1."""
         parts = torch.full((self.num_items,), -1, dtype=torch.int8)
         for number, part in enumerate(PARTS):
             parts[self.split[part]] = number
@@ -194,7 +193,7 @@ class Dataset:
         return Adjacency.from_edge_index(self.edge_index, self.num_nodes)
 
     def with_metric(self, metric: Metric | None) -> "Dataset":
-        """The dataset with another metric of its task; the same where it is None."""
+        """The dataset with another metric of its task; unchanged if None."""
         task = self.task.with_metric(metric)
         return self if task == self.task else self.replace(task=task)
 

@@ -23,8 +23,8 @@ class MoleculeCounts(_Record):
 
     Attributes:
         several_fragments: Molecules of several fragments, such as salts.
-        repeated: Molecules that stand in an earlier row too, by their canonical SMILES.
-        conflicting: Different molecules that are there with different labels.
+        repeated: Molecules repeated from an earlier row, by their canonical SMILES.
+        conflicting: Molecules with different labels in different rows.
         crossing: Molecules of the valid and the test part that are in the train part too.
         dummies: Molecules with atoms of no element, such as ``*``.
     """
@@ -42,8 +42,8 @@ class EdgeCounts(_Record):
     Attributes:
         rows: Its rows.
         loops: Rows from a node to itself.
-        repeated: Rows that are there before (in either direction, if undirected), with the same features.
-        parallel: Rows that are there before with other features, which are edges too.
+        repeated: Rows repeated from an earlier row (in either direction, if undirected) with the same features.
+        parallel: Rows repeated with different features, which are separate edges.
     """
 
     rows: NonNegativeInt
@@ -102,7 +102,7 @@ class TableProvenance(_Record):
 
 
 class LinkProvenance(_Record):
-    """How a table of links, with tables of nodes and edges where there are any, was read.
+    """How a table of links was read, with the tables of nodes and edges if any.
 
     Attributes:
         id_column, source_column, target_column: the names of the columns.
@@ -179,7 +179,7 @@ class GraphProvenance(_Record):
     Attributes:
         id_column: the column of names for the graphs.
         labels: how the labels were read.
-        nodes, edges: how the features of nodes and edges were read; None where there are none.
+        nodes, edges: how the features of nodes and edges were read; None if there are none.
     """
 
     reader: Literal["graphs"] = "graphs"

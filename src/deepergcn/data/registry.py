@@ -151,10 +151,10 @@ def load_described(
     """Load the dataset of a recipe, which may come from someone else: it cannot name a file to write.
 
     Args:
-        source: A name or path as for :func:`load_dataset`; the table of nodes where there are ``edges``.
+        source: A name or path as for :func:`load_dataset`; the table of nodes if ``edges`` is given.
         edges: the table of edges.
-        options: what the loader takes besides, but for those of :data:`NOT_DESCRIBED`.
-        nodes: the table of nodes, where ``source`` is a table of links.
+        options: further options of the loader, except those of :data:`NOT_DESCRIBED`.
+        nodes: the table of nodes, if ``source`` is a table of links.
         links: whether ``source`` is a table of links.
     """
     load: Callable[..., Dataset]

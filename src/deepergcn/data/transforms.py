@@ -159,9 +159,9 @@ def undirected(dataset: Dataset) -> Dataset:
 
 
 def random_walk(dataset: Dataset, steps: int = 16) -> Dataset:
-    """Append the probabilities that a random walk from a node is back at it after 1, 2, ..., ``steps`` steps.
+    """Append the probabilities that a random walk returns to its first node after 1, 2, ..., ``steps`` steps.
 
-    A step goes along any out-edge of a node with the same probability, and ends the walk where there is none (Dwivedi
+    A step follows each out-edge of a node with the same probability; a node without out-edges ends the walk (Dwivedi
     et al., Graph Neural Networks with Learnable Structural and Positional Representations, 2022).
     """
     if type(steps) is not int or not 1 <= steps <= 1000:
@@ -172,12 +172,12 @@ def random_walk(dataset: Dataset, steps: int = 16) -> Dataset:
 
 
 def degree_encoding(dataset: Dataset) -> Dataset:
-    """Append what :func:`deepergcn.data.encodings.degree_features` makes of every node's degree."""
+    """Append the :func:`deepergcn.data.encodings.degree_features` of every node."""
     return _append(dataset, degree_features(dataset))
 
 
 def learned_encoding(dataset: Dataset) -> Dataset:
-    """Give every node its number as its one feature, a category that the network learns an embedding for."""
+    """Give every node its number as its only feature, a category for which the network learns an embedding."""
     if dataset.x is not None:
         raise InputError(
             f"learned-encoding: {dataset.name} has node features; expected none beside a learned embedding"

@@ -37,16 +37,16 @@ class Explanation:
     Attributes:
         id: the row's id.
         output: the name of the output: a target, a class, or a label and its positive class (``activity=active``).
-        value: the output, in the target's unit or as log-odds (for classes, the logit) before probabilities are taken.
+        value: the output before it becomes a probability: in the target's unit, or as log-odds (a logit for classes).
         baseline: the output without features and messages; contributions add up to ``value - baseline``.
-        residual: what they miss of it.
-        nodes: the contribution of every node by its name: an atom's number from 0, or a node's id. What a Morgan count
-            contributes is shared by the atoms that it counts, where the molecule is a SMILES.
-        edges: the contribution of every edge, both directions together, by the names of its ends.
-        descriptors: the contribution of all other descriptors of the molecule; None where the network takes none.
-        nearest: the ids of the nearest training items by embedding with their distances; empty where unknown.
-        outside: whether the row lies outside the training domain; None where that is unknown.
-        smiles: the molecule, where it is one.
+        residual: the difference between ``value - baseline`` and the sum of the contributions.
+        nodes: the contribution of each node by name: an atom's number from 0, or a node's id. The contribution of a
+            Morgan count is shared by the atoms that it counts, if the molecule is a SMILES.
+        edges: the contribution of each edge, both directions together, by the names of its ends.
+        descriptors: the contribution of all other descriptors of the molecule; None if the network uses none.
+        nearest: the ids and distances of the nearest training items by embedding; empty if unknown.
+        outside: whether the row is outside the training domain; None if unknown.
+        smiles: the SMILES of a molecule; None for other rows.
     """
 
     id: str
@@ -78,11 +78,12 @@ def explain(
 
     Args:
         model: the trained network, from :func:`deepergcn.load`.
-        data, edges, smiles_column, id_column: what to predict, as in :meth:`Predictor.predict`.
-        output: the target, class or label to explain; the predicted class of a multi-class task, else the first.
-        items: the ids to explain; the first ``most`` rows if empty.
+        data, edges, smiles_column, id_column: the data to predict, as in :meth:`Predictor.predict`.
+        output: the target, class or label to explain; by default the predicted class of a multi-class task, or the
+            first target or label.
+        items: the ids to explain; by default the first ``most`` rows.
         most: the maximum number of rows to explain.
-        neighbours: look up the nearest training items, which needs the training data.
+        neighbours: whether to look up the nearest training items, which needs the training data.
     """
     if most < 1:
         raise InputError(f"most is {most}; expected at least 1")
@@ -145,7 +146,7 @@ def explain(
 def write_contributions(path: Path, explanations: Sequence[Explanation]) -> None:
     """Write all contributions as CSV: id, output, part, node, other, contribution.
 
-    A part is a node, an edge, the baseline, all descriptors but Morgan counts, or what is missing of the sum.
+    A part is a node, an edge, the baseline, all descriptors except Morgan counts, or the residual.
     """
     rows: list[list[object]] = []
     for one in explanations:

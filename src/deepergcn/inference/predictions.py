@@ -36,19 +36,19 @@ _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """A prediction for every row of the input, in its order; empty for a row that cannot be read.
+    """A prediction for every row of the input, in the same order; empty for a row that cannot be read.
 
     Attributes:
-        task: What is predicted.
+        task: The task.
         names: The names of the task's outputs.
         classes: The names of the two classes of every label of a binary or multi-label task, the positive one second.
         ids: The id of every row.
         values: [rows, outputs]; probabilities of classes or labels, or the numbers of a regression; NaN where empty.
         skipped: The rows that cannot be read, with the reason.
-        calibration: How the probabilities were calibrated, where the loss was balanced.
+        calibration: The calibration of the probabilities, if the loss was balanced.
         inputs: The columns of the input.
-        deviations: [rows, outputs], the standard deviation between the members of an ensemble.
-        made_of: What they are blended from, for people; empty for a network alone.
+        deviations: [rows, outputs], the standard deviation over the members of an ensemble.
+        made_of: A description of the models that are averaged; empty for a network alone.
     """
 
     task: Task
@@ -69,9 +69,9 @@ class Predictions:
     def columns(self, *, inputs: bool = False) -> dict[str, list[Any]]:
         """The predictions as columns by name, None where empty; ``id`` first.
 
-        :func:`deepergcn.runs.model.outputs.output_columns` says how they are called. With ``inputs``, the columns of
-        the input come before them, and ``id`` is left out where the input has a column of this name. The predictions of
-        an ensemble have a ``deviation(NAME)`` for every column of numbers.
+        :func:`deepergcn.runs.model.outputs.output_columns` gives their names. With ``inputs``, the columns of the input
+        come first, and ``id`` is left out if the input has a column with this name. The predictions of an ensemble have
+        a column ``deviation(NAME)`` for every column of numbers.
         """
         decided = decided_classes(self.task, self.values, self.calibration)
         predicted = output_columns(self.task, self.names, self.classes, self.values, decided)
@@ -82,14 +82,14 @@ class Predictions:
         return beside(known if "id" in known else {"id": list(self.ids), **known}, predicted)
 
     def take(self, rows: Sequence[int]) -> "Predictions":
-        """Those of these rows, counted from 0, without the columns of the input."""
+        """The predictions of these rows, counted from 0, without the columns of the input."""
         index = np.asarray(rows, dtype=np.int64)
         spread = None if self.deviations is None else self.deviations[index]
         ids = tuple(self.ids[row] for row in index.tolist())
         return replace(self, ids=ids, values=self.values[index], deviations=spread, skipped=(), inputs=None)
 
     def decisions(self) -> list[str]:
-        """What decides for a class, where it is not the most probable one: a line for every label."""
+        """The rule that decides for a class, if that is not always the most probable one: a line for every label."""
         if self.calibration is None or self.task.kind == "regression":
             return []
         if self.task.kind == "multi-class":
@@ -107,23 +107,23 @@ class Predictions:
         return f"{len(self)} rows"
 
     def notes(self) -> list[str]:
-        """What they are blended from, and what decides for a class: a line each, for people."""
+        """The models that are averaged, and the rule that decides for a class, as readable lines."""
         return [*([f"predictions are {self.made_of}"] if self.made_of else []), *self.decisions()]
 
     def write(self, path: str | Path, *, spreadsheet: bool = False, inputs: bool = True) -> None:
-        """Write the columns to a file ``.csv`` or ``.parquet``, whole or not at all.
+        """Write the columns atomically to a ``.csv`` or ``.parquet`` file.
 
         Args:
             path: The file.
             spreadsheet: In a CSV file, put ``'`` before every text that begins with ``=``, ``+``, ``-``, ``@``, a tab
                 or a line break and is not a negative number: a spreadsheet would read it as a formula.
-            inputs: Write the columns of the input too.
+            inputs: Whether to write the columns of the input too.
         """
         ending = check_ending(path, PREDICTION_NAMES)
         write_slices(self, Path(path), ending, spreadsheet=spreadsheet, inputs=inputs)
 
     def slice(self, start: int, stop: int) -> "Predictions":
-        """Those of the rows from ``start``, counted from 0, up to ``stop``, with the columns of the input."""
+        """The predictions of the rows from ``start``, counted from 0, up to ``stop``, with the columns of the input."""
         spread = None if self.deviations is None else self.deviations[start:stop]
         beside = None if self.inputs is None else self.inputs.slice(start, stop)
         ids, values = self.ids[start:stop], self.values[start:stop]
@@ -154,7 +154,7 @@ class Predictions:
 
 @dataclass(frozen=True, eq=False)
 class Embeddings:
-    """The features of every row's node or graph before the network's head, in the order of the input.
+    """The embedding of each row's node or graph, in the order of the input: its features before the network's head.
 
     Attributes:
         ids: The id of every row.
@@ -167,7 +167,7 @@ class Embeddings:
     skipped: tuple[Skipped, ...] = ()
 
     def write(self, path: str | Path) -> None:
-        """Write a file ``.npz`` (arrays ``id`` and ``embedding``), ``.parquet`` (columns of these names) or ``.csv``.
+        """Write an ``.npz`` (arrays ``id`` and ``embedding``), ``.parquet`` (columns of these names) or ``.csv`` file.
 
         A CSV file has the columns ``id`` and ``embedding_0`` to the last channel.
         """
@@ -186,11 +186,11 @@ class Embeddings:
         return f"{len(self)} rows of {self.values.shape[1]} channels"
 
     def notes(self) -> list[str]:
-        """There is nothing to say about them."""
+        """No lines: there are no notes on embeddings."""
         return []
 
     def slice(self, start: int, stop: int) -> "Embeddings":
-        """Those of the rows from ``start``, counted from 0, up to ``stop``."""
+        """The embeddings of the rows from ``start``, counted from 0, up to ``stop``."""
         return Embeddings(self.ids[start:stop], self.values[start:stop])
 
     def table(self) -> Any:
@@ -230,7 +230,7 @@ def at_rows(values: Tensor, positions: Tensor, rows: int) -> Floats:
 
 
 def check_ending(path: str | Path, endings: Sequence[str]) -> str:
-    """How the name of a file to be written ends, checked before there is anything to write."""
+    """The ending of the name of an output file, checked before there is anything to write."""
     ending = next((ending for ending in endings if str(path).lower().endswith(ending)), None)
     if ending is None:
         raise InputError(f"{path}: expected a name that ends in {' or '.join(endings)}")

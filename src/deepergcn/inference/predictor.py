@@ -32,9 +32,9 @@ _BATCH_SIZE = 256  # graphs at a time, at least: what is seen together changes n
 
 
 def load(run: str | Path) -> "Predictor":
-    """The trained network of a run directory, of a folder with ``model.safetensors``, or of that file alone.
+    """Load the trained network of a run directory, of a folder with ``model.safetensors``, or of that file alone.
 
-    The folder of several seeds or folds is an ensemble, whose predictions are means with the deviation between them.
+    The folder of several seeds or folds is an ensemble: its predictions are means with standard deviations.
 
     Example::
 
@@ -51,17 +51,17 @@ def load(run: str | Path) -> "Predictor":
 
 
 class Predictor:
-    """A trained network with all that it takes to read files for it.
+    """A trained network that reads files as in training.
 
     Attributes:
-        network: The network, in evaluation mode, which takes PyG's ``Data`` too.
-        recipe: What it was trained by.
-        info: What else its run was made of.
-        task: What it predicts.
-        calibration: How its outputs become probabilities, where its loss was balanced.
-        blend: The forest that predicts with it, where there is one.
-        own_run: Whether it stands in the run directory of the same data, so that :meth:`evaluate` may read what its
-            recipe names. A model file alone may come from anyone, and reads nothing that its user has not named.
+        network: The network, in evaluation mode; it can be called with PyG's ``Data``.
+        recipe: The recipe of its training.
+        info: The record of its run: dataset, seed, versions and provenance.
+        task: The task.
+        calibration: The calibration of its probabilities, if its loss was balanced; otherwise None.
+        blend: The forest that is averaged with the network, or None.
+        own_run: Whether it was loaded from its run directory, so that :meth:`evaluate` may read the files that the
+            recipe names. A model file alone may come from anyone, and reads only files that the user names.
     """
 
     def __init__(self, trained: TrainedModel, own_run: bool = False) -> None:
@@ -88,20 +88,20 @@ class Predictor:
         nodes: str | Path | None = None,
         node_features: str | Path | None = None,
     ) -> Predictions:
-        """A prediction for every row.
+        """Predict every row.
 
         Args:
-            data: What to predict; see :data:`Input`.
-            edges: The table of edges, where ``data`` is a table of nodes; by type, where it is.
-            smiles_column: The column of SMILES; that of training if None.
-            id_column: The column of names for the molecules; their SMILES (titles in an SDF) if None.
-            delimiter: The separator of the cells of a text file; as in training if None.
-            unseen: Whether a category that training has not seen is an error, or none of its categories.
-            skipped_file: The CSV file to list the rows in that cannot be read.
+            data: The data to predict; see :data:`Input`.
+            edges: The table of edges if ``data`` is a table of nodes, or a mapping by edge type.
+            smiles_column: The column of SMILES; by default as in training.
+            id_column: The column of the molecules' ids; by default their SMILES, or the titles of an SDF file.
+            delimiter: The delimiter between the cells of a text file; by default as in training.
+            unseen: What to do with a category not seen in training: ``"error"``, or ``"other"``, which treats it as
+                none of the known ones.
+            skipped_file: The CSV file to write the rows that cannot be read to.
             progress: Called with the number of molecules read and their total number.
-            nodes: Where links are predicted, the table of nodes of another graph than that of training; ``edges`` has
-                its edges.
-            node_features: The file of sparse features of the nodes, where training had one.
+            nodes: For links, the table of nodes of a graph other than that of training, whose edges are in ``edges``.
+            node_features: The file of sparse features of the nodes, if the network was trained with them.
         """
         if self.task.level == "link" and not isinstance(data, Dataset):
             data, edges = _untyped(data, edges)
@@ -110,7 +110,7 @@ class Predictor:
         return self.predict_rows(self._rows(data, edges, how))
 
     def predict_rows(self, rows: Rows) -> Predictions:
-        """A prediction for every one of these rows."""
+        """Predict these rows."""
         values = probabilities(self.task, self.outputs(rows.dataset), self.calibration)
         return Predictions(
             self.task,
@@ -138,9 +138,10 @@ class Predictor:
         nodes: str | Path | None = None,
         node_features: str | Path | None = None,
     ) -> Embeddings:
-        """The features of every row's node or graph before the head; the arguments are those of :meth:`predict`.
+        """The embedding of each row's node or graph: its features before the head of the network.
 
-        Where links are predicted, ``data`` is a table or a list of the ids of nodes.
+        The arguments are those of :meth:`predict`. For a network that predicts links, ``data`` is a table or a list of
+        node ids.
         """
         if self.task.level == "link" and not isinstance(data, Dataset):
             data, edges = _untyped(data, edges)
@@ -149,7 +150,7 @@ class Predictor:
         return self.embed_rows(self._rows(data, edges, how))
 
     def embed_rows(self, rows: Rows) -> Embeddings:
-        """The features of every one of these rows before the head."""
+        """The embeddings of these rows."""
         values = self._run(rows.dataset, self.embedding)
         return Embeddings(rows.ids, at_rows(values, rows.positions, len(rows.ids)), rows.skipped)
 
@@ -161,22 +162,22 @@ class Predictor:
         smiles_column: str | None = None,
         id_column: str | None = None,
     ) -> Rows:
-        """What there is to predict, as the network takes it; the arguments are those of :meth:`predict`."""
+        """The rows to predict, as inputs of the network; the arguments are those of :meth:`predict`."""
         return self._rows(data, edges, Reading(smiles_column, id_column))
 
     def outputs(self, dataset: Dataset) -> Tensor:
-        """The outputs [items, outputs] for the items of a dataset, before probabilities are taken."""
+        """The outputs [items, outputs] for the items of a dataset, before they become probabilities."""
         return self.blended(dataset, self._run(dataset, self.network), torch.arange(dataset.num_items))
 
     def blended(self, dataset: Dataset, outputs: Tensor, items: Tensor) -> Tensor:
-        """The outputs of the network for these items [items, outputs], mixed with those of the forest if there is one.
+        """The outputs of the network for these items [items, outputs], averaged with those of the forest if any.
 
-        They stay on the scale of the network's.
+        They are on the scale of the network's outputs.
         """
         return outputs if self.blend is None else self.blend(self.task, outputs, dataset, items, self.calibration)
 
     def embeddings(self, dataset: Dataset) -> Tensor:
-        """The features [items, channels] before the head for the items of a dataset."""
+        """The embeddings [items, channels] of the items of a dataset."""
         return self._run(dataset, self.embedding)
 
     def evaluate(
@@ -186,14 +187,14 @@ class Predictor:
         edges: Edges = None,
         nodes: str | Path | None = None,
     ) -> dict[str, float | None]:
-        """The score of each part of the dataset that the network was trained on; None where there is no label.
+        """The score of each part of the training dataset; None for a part without labels.
 
         Args:
-            parts: Of train, valid and test.
-            data: Where that dataset lies, if not where the recipe of the run says; a model file alone needs it, unless
-                the dataset has a name.
-            edges: The table of edges, where ``data`` is a table of nodes or of links.
-            nodes: The table of nodes, where ``data`` is a table of links.
+            parts: The parts to score, of train, valid and test.
+            data: The location of the dataset, if it has moved since training. A model file without its run directory
+                needs it, unless the dataset has a name.
+            edges: The table of edges, if ``data`` is a table of nodes or of links.
+            nodes: The table of nodes, if ``data`` is a table of links.
         """
         return {
             part: scores[self.task.metric].score
@@ -209,7 +210,7 @@ class Predictor:
         nodes: str | Path | None = None,
         node_features: str | Path | None = None,
     ) -> dict[str, dict[str, MetricScore]]:
-        """The scores of each part by several metrics (those of the recipe if none is named), of every target too."""
+        """The scores of each part by several metrics, by default those of the recipe, and of each target."""
         for part in parts:
             if part not in PARTS:
                 raise InputError(f"split is {part!r}; expected one of {', '.join(PARTS)}")
@@ -227,12 +228,12 @@ class Predictor:
         smiles_column: str | None = None,
         delimiter: str | None = None,
     ) -> tuple[int, dict[str, MetricScore]]:
-        """The scores on other data that has the labels of training, and the number of rows that they are of.
+        """The number of rows with a label in other data with the label columns of training, and the scores on them.
 
         Args:
-            data: As for :meth:`predict`: a table with the label columns of training.
-            edges: The table of edges, where ``data`` is a table of nodes.
-            metrics: The metrics; those of the recipe if none is named.
+            data: A table, as for :meth:`predict`, with the label columns of training.
+            edges: The table of edges, if ``data`` is a table of nodes.
+            metrics: The metrics; by default those of the recipe.
             unseen: As for :meth:`predict`.
             progress: As for :meth:`predict`.
             node_features: As for :meth:`predict`.
@@ -251,7 +252,7 @@ class Predictor:
     def is_trained_on(
         self, data: str | Path, edges: str | Path | None = None, node_features: str | Path | None = None
     ) -> bool:
-        """Whether this is the file, or these are the tables, that the network was trained on."""
+        """Whether the network was trained on this file or these tables."""
         return is_trained_on(self, data, edges, node_features)
 
     def dataset(
@@ -268,7 +269,7 @@ class Predictor:
         return read_rows_to_predict(data, edges, self.recipe, self.info, how)
 
     def embedding(self, batch: GraphBatch) -> Tensor:
-        """The features before the head of a batch; those of the type that is predicted where there are types."""
+        """The embeddings of a batch; in a graph with types, those of the predicted node type."""
         if isinstance(self.network, HeteroDeeperGCN):
             return self.network.embed(batch)[self.network.target]
         return self.network.embed(batch)
@@ -283,7 +284,7 @@ class Predictor:
         return Evaluation(dataset, recipe, self.info.seed).outputs(forward)
 
     def output_names(self) -> tuple[str, ...]:
-        """The names of the targets, classes or labels; their numbers where they have none."""
+        """The names of the targets, classes or labels; their numbers if they have no names."""
         return output_names(self.info)
 
 

@@ -11,7 +11,7 @@ from deepergcn.runs.run import Run
 
 
 def load_trained(run: Path) -> tuple[TrainedModel, bool]:
-    """The trained model, and whether it stands in the run directory of the same data.
+    """The trained model, and whether it was loaded from its run directory.
 
     Args:
         run: A run directory, a folder with ``model.safetensors``, or that file.

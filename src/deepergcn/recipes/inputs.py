@@ -36,7 +36,7 @@ class TaskInputs(Section):
 
 
 class TypedEdgeInputs(Section):
-    """A type of edges, and the width of its features; None where there are none."""
+    """A type of edges, and the width of its features; None if there are none."""
 
     source: str
     relation: str
@@ -63,12 +63,12 @@ class Inputs(Section):
 
     Attributes:
         nodes: the width of the node features, or the sizes of their categories.
-        node_numbers: the number of numbers of every node beside its categories; None where there are none.
-        edges: as ``nodes``, of the edge features; None where there are none.
+        node_numbers: the number of numbers of every node beside its categories; None if there are none.
+        edges: as ``nodes``, of the edge features; None if there are none.
         task: what is predicted.
         typed: the types of a graph that has some; ``nodes`` is then the width of the type that is predicted.
-        fingerprints: the number of counts about every graph; None where there are none.
-        descriptors: the number of other numbers about every graph; None where there are none.
+        fingerprints: the number of counts about every graph; None if there are none.
+        descriptors: the number of other numbers about every graph; None if there are none.
     """
 
     nodes: Width

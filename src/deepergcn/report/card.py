@@ -27,7 +27,7 @@ def write_card(
         run: a finished run.
         out: a new or empty folder, which also gets a copy of ``model.safetensors``; by default the run directory.
         licence: an identifier such as ``mit``; if None, the card says that none is stated.
-        intended_use: a sentence that says what the model is for.
+        intended_use: a sentence on the purpose of the model.
     """
     summary = run.summary()
     if summary is None or not run.model_file.is_file():

@@ -24,7 +24,7 @@ class ExplainedItem:
         value, baseline, residual: the output, that without features and messages, and what contributions miss.
         nodes: contributions of nodes by name; an atom's name is its number.
         edges: contributions of edges by the names of their ends.
-        descriptors: the contribution of all descriptors; None where there are none.
+        descriptors: the contribution of all descriptors; None if there are none.
         nearest: the nearest training examples with their distances.
         outside: whether the row lies outside the training domain; None where that is unknown.
         smiles: the molecule, where it is one.

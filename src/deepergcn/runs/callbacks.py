@@ -14,7 +14,7 @@ class Callback:
     """
 
     def on_plan(self, line: str) -> None:
-        """Called before there is a run directory, with a line that says what the run takes, or how it is shared."""
+        """Called before there is a run directory, with a line on the cost of the run, or on how it is distributed."""
 
     def on_train_start(self, run: Run, progress: Progress, steps: int) -> None:
         """Called before the first step; ``steps`` is the number of steps per epoch."""

@@ -160,7 +160,7 @@ class Summary(_Json):
 
 
 class MetricScore(_Json):
-    """A score by one metric: over all targets, and of each alone where there are several."""
+    """A score by one metric: over all targets, and of each target if there are several."""
 
     score: float | None
     targets: dict[str, float | None] = {}
@@ -223,7 +223,7 @@ class Run:
         return read_rows(self.path / "dynamics.csv", DYNAMIC_COLUMNS)
 
     def data_report(self) -> DataReport | None:
-        """What was found in a user's own files; None where there is no report on them."""
+        """What was found in a user's own files; None if there is no report on them."""
         file = self.path / "data.json"
         return read_json(file, DataReport) if file.exists() else None
 

@@ -126,7 +126,7 @@ def resume_state(
 def load_state(
     folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, average: nn.Module | None = None
 ) -> Progress | None:
-    """Bring model, optimizer and average to the newest state that is whole; None where there is none."""
+    """Bring model, optimizer and average to the newest state that is whole; None if there is none."""
     for path in _states(folder):
         try:
             progress, tensors = _read(path)

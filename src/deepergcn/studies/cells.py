@@ -165,7 +165,7 @@ def matches(run: Run, cell: Cell) -> bool:
 
 
 def difference(run: Run, cell: Cell, but: Sequence[str] = ()) -> str | None:
-    """The first setting that a run and a cell do not share, besides those in ``but``; None where there is none."""
+    """The first setting that a run and a cell do not share, besides those in ``but``; None if there is none."""
     old, new = compared_settings(run.recipe), compared_settings(cell.recipe)
     for key in [*old, *(key for key in new if key not in old)]:
         if old.get(key) != new.get(key) and key not in but:

@@ -20,7 +20,7 @@ _GRAPHS_IN_STEP = 32
 
 
 def fit_source(recipe_name: str, data: str, chosen: bool) -> tuple[Source, tuple[str, ...]]:
-    """What to train on, and what was fitted, a sentence each.
+    """The dataset to train on, and the adaptations to it, a sentence each.
 
     Args:
         recipe_name: the study's recipe, or the user's.

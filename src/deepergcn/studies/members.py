@@ -40,7 +40,7 @@ def check_folder(folder: Path, begun: Mapping[int, Path], resume: bool, members:
         folder: The folder of the runs.
         begun: The runs that have begun there.
         resume: Whether they are to be resumed.
-        members: What they are called: seeds or folds.
+        members: What the runs are: seeds or folds.
     """
     if (folder / "run.json").exists():
         raise InputError(f"{folder}: has a single run; expected another --out for several {members}")

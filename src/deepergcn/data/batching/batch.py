@@ -1,4 +1,4 @@
-"""What a network is given in one step: graphs or a part of one, with the structure that all layers share."""
+"""The input of a network in one step: graphs or a part of one, with the structure that all layers share."""
 
 from collections.abc import Callable
 from typing import Any, Self
@@ -16,16 +16,16 @@ from deepergcn.ops import Adjacency
 
 
 class GraphBatch(Data):
-    """A PyG ``Data`` that carries the ``Adjacency`` of its edges, and takes it along to another device.
+    """A PyG ``Data`` with the ``Adjacency`` of its edges, which moves to another device with it.
 
     Attributes:
-        x, edge_index, edge_attr, y: as in PyG, both directions of every symmetric edge included; the features and
-            labels that the dataset does not have are None.
+        x, edge_index, edge_attr, y: as in PyG, with both directions of every symmetric edge; None for features and
+            labels that the dataset does not have.
         adjacency: the structure of ``edge_index``.
-        item: int64, the numbers in the dataset of what the task labels: of the nodes, or of the graphs.
-        descriptors: float32 [graphs, ...], where the dataset has fingerprints or descriptors of graphs.
-        batch, ptr: where there may be several graphs, the graph of each node and where each graph begins, as in PyG.
-        train_mask, valid_mask, test_mask: where the task labels nodes, bool [nodes], the parts of the split.
+        item: int64, the numbers in the dataset of the nodes or graphs that the task labels.
+        descriptors: float32 [graphs, ...], if the dataset has fingerprints or descriptors of graphs.
+        batch, ptr: if there may be several graphs, the graph of each node and the start of each graph, as in PyG.
+        train_mask, valid_mask, test_mask: bool [nodes], the parts of the split, if the task labels nodes.
 
     Further columns of the nodes, such as species, have their own names.
     """

@@ -1,4 +1,4 @@
-"""Labels as inputs: what is known of the train nodes tells about the nodes around them.
+"""Labels as inputs: the labels of train nodes inform about the nodes around them.
 
 Evaluation gives a network the labels of all train nodes. A training step hides some of them, and the network learns to
 predict these from the others (masked label prediction; Shi et al., *Masked Label Prediction: Unified Message Passing

@@ -31,9 +31,9 @@ class GraphLoader(BatchSource):
 
     Args:
         dataset: The graphs.
-        graphs: The numbers of those to take; all of them if None.
-        batch_size: The number of graphs of a step, over all processes; the last step may have fewer.
-        shuffle: Draw a new order in every epoch; else the order is that of ``graphs``.
+        graphs: The numbers of the graphs to use; by default all.
+        batch_size: The number of graphs in a step, over all processes; the last step may have fewer.
+        shuffle: Draw a new order in every epoch; otherwise the order is that of ``graphs``.
         seed: The seed of the order.
         drop_last: Drop the last step if it has fewer graphs.
         rank: The number of this process.

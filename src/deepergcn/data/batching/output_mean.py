@@ -7,7 +7,7 @@ from deepergcn.errors import InputError
 
 
 class OutputMean:
-    """The mean output of every item over all the times that it had one.
+    """The mean of all outputs that were added for each item.
 
     Args:
         items: The number of items: nodes or graphs.
@@ -19,7 +19,7 @@ class OutputMean:
         self.total = torch.zeros(items, 0)
 
     def add(self, item: Tensor, outputs: Tensor) -> None:
-        """Add the outputs [len(item), outputs] of these items, each of which is there once."""
+        """Add the outputs [len(item), outputs] of these items, each of which occurs once."""
         width = self.total.shape[1]
         if outputs.ndim != 2 or len(outputs) != len(item) or (width and outputs.shape[1] != width):
             raise InputError(
@@ -34,5 +34,5 @@ class OutputMean:
         self.count.index_add_(0, item, torch.ones_like(item))
 
     def mean(self) -> Tensor:
-        """float32 [items, outputs], NaN for an item that had no output."""
+        """float32 [items, outputs], NaN for an item without outputs."""
         return self.total / self.count[:, None]

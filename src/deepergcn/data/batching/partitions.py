@@ -1,4 +1,4 @@
-"""One large graph in parts: a part of its nodes and the edges between them in each step."""
+"""Partitions of one large graph: each step has a part of its nodes and the edges between them."""
 
 from collections.abc import Iterator, Sequence
 from weakref import WeakKeyDictionary
@@ -18,13 +18,13 @@ from deepergcn.ops import Adjacency
 
 
 class Partitions(BatchSource):
-    """Every node is in one of the parts; each batch is the subgraph that one part induces.
+    """Partitions of the nodes: each batch is the subgraph induced by one part.
 
     Args:
         dataset: A dataset of one graph.
         parts: The number of parts; none is empty.
-        batch_size: The number of parts of a step, over all processes; one for each process if None.
-        seed: The seed of what is drawn; a draw depends on it and on the epoch alone.
+        batch_size: The number of parts in a step, over all processes; by default one for each process.
+        seed: The seed; a draw depends only on the seed and the epoch.
         rank: The number of this process.
         world_size: The number of processes, which share the parts of every step; see :class:`BatchSource`.
     """
@@ -115,7 +115,7 @@ _WHOLE: WeakKeyDictionary[Dataset, GraphBatch] = WeakKeyDictionary()
 class WholeGraph(OneBatch):
     """The whole graph in one batch, the same in every epoch and for every source of the same dataset.
 
-    The nodes of a large graph stand in their ``vertex_order``; as in every batch, ``item`` says which each is.
+    The nodes of a large graph are in their ``vertex_order``; as in every batch, ``item`` has their numbers.
     """
 
     def __init__(self, dataset: Dataset) -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def check_pairs(dataset: "Dataset") -> None:
-    """Check that pairs are there where the task labels them, and name two different nodes each."""
+    """Check that a dataset has pairs if and only if its task labels them, and that their node numbers are valid."""
     pairs, level = dataset.pairs, dataset.task.level
     if (pairs is None) != (level != "link"):
         found = "no pairs" if pairs is None else "pairs"

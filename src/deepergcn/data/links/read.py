@@ -1,4 +1,4 @@
-"""A dataset of links from a user's own tables: the links to learn, and the graph that messages pass over."""
+"""A dataset of links from a user's own tables: the links to predict, and the graph that messages pass over."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -48,29 +48,29 @@ def read_links(
     seed: int = 0,
     root: str | Path | None = None,
 ) -> Dataset:
-    """A dataset of one graph whose items are pairs of nodes, from files ``.csv``, ``.csv.gz`` or ``.parquet``.
+    """Read a dataset of one graph whose items are pairs of nodes, from ``.csv``, ``.csv.gz`` or ``.parquet`` files.
 
-    A link has no direction. The pairs of valid and test are removed from the graph that messages pass over, in both
-    directions. Valid and test have random pairs of nodes beside their links, which are neither a link nor an edge.
+    A link has no direction. The links of valid and test are removed from the graph that messages pass over, in both
+    directions. Valid and test also contain random pairs of nodes that are neither a link nor an edge.
 
     Args:
-        links: The table of links to learn and to predict. A pair that is there twice, either way round, counts once;
-            in two parts of the split it is an error.
-        nodes: The table of nodes; without one, nodes are those that the other tables name. Nodes without features
-            have a learned embedding each.
-        edges: The table of edges that messages pass over; the train links without one.
-        id_column: The column of ``nodes`` with a name for every node.
-        source_column: The column of ``links`` and of ``edges`` with the name of one end.
-        target_column: The column with the name of the other.
+        links: The table of links. A repeated pair, in either direction, counts once; a pair in two parts of the split
+            is an error.
+        nodes: The table of nodes; by default the nodes named in the other tables. If nodes have no features, each has
+            a learned embedding.
+        edges: The table of edges that messages pass over; by default the train links.
+        id_column: The column of ``nodes`` with the id of every node.
+        source_column: The column of ``links`` and of ``edges`` with the id of one end.
+        target_column: The column with the id of the other end.
         directed: Whether messages go from source to target only.
-        features: The columns of node features; all but the ids when not given. See
+        features: The columns of node features; by default all except the ids. See
             :func:`deepergcn.data.read_tables`.
-        edge_features: The columns of edge features; all others of ``edges`` when not given.
-        standardize: Whether features of numbers are standardized over all nodes or edges; the mean fills gaps then.
+        edge_features: The columns of edge features; by default all others of ``edges``.
+        standardize: Whether to standardize numeric features over all nodes or edges, and to fill gaps with the mean.
         negatives: The number of pairs without a link for every link of valid and test.
-        metric: One of :data:`deepergcn.data.task.LINK_METRICS`; the first when not given.
-        split_column: The column of ``links`` that says train, valid or test; a random split when not given.
-        fractions: The sizes of train, valid and test.
+        metric: One of :data:`deepergcn.data.task.LINK_METRICS`; by default the first.
+        split_column: The column of ``links`` with the values train, valid and test; by default the split is random.
+        fractions: The fractions of train, valid and test.
         seed: The seed of the random split and of the pairs without a link.
         root: The folder of the cache.
     """
@@ -147,7 +147,7 @@ def read_links(
 
 
 def read_link_graph(nodes: str | Path | None, edges: str | Path | None, provenance: LinkProvenance) -> Dataset:
-    """Another graph to predict links in, read as that of ``provenance``; its one pair of nodes stands for any.
+    """Read another graph to predict links in, like that of ``provenance``; it has one pair of nodes as a placeholder.
 
     Args:
         nodes: The table of nodes, with the features of training.

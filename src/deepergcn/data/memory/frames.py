@@ -62,7 +62,7 @@ def arrow_array(values: Any) -> Any:
 
 
 def value_columns(values: Any, name: str, rows: int, what: str) -> dict[str, Any]:
-    """The columns of values that are given beside a table: an array [rows] or [rows, columns], or a frame of them.
+    """The columns of values given in addition to a table: an array [rows] or [rows, columns], or a frame of them.
 
     Args:
         values: The values; the name of a pandas Series wins over ``name``.

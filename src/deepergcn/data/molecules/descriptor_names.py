@@ -72,7 +72,7 @@ def check_names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def described(names: Sequence[str]) -> tuple[str, ...]:
-    """What each of these descriptors is, for people."""
+    """A readable description of each of these descriptors."""
     sizes = {
         "morgan": f"morgan ({MORGAN_SIZE:,} counts)",
         "maccs": f"maccs ({MACCS_SIZE} keys)",

@@ -78,15 +78,15 @@ def molecule_descriptors(
     """The descriptors of molecules.
 
     Args:
-        texts: the molecules. One that RDKit cannot read has counts of 0 and numbers that are unknown.
-        names: of :data:`KINDS`, or of columns of ``table`` that hold numbers.
+        texts: the molecules. A molecule that RDKit cannot read has counts of 0 and unknown numbers.
+        names: names of :data:`KINDS`, or of columns of numbers in ``table``.
         form: the format of the molecules.
         fragments: which fragments of a molecule are kept.
         table: the rows of the molecules.
         workers: the number of processes; by default one per core.
-        cache_file: where the result of RDKit is kept, if its ``key`` is the same.
-        key: a digest of all that the result depends on.
-        parts: what :func:`describe` gave for the molecules, some of them after the other, if it was called already.
+        cache_file: the file that caches the result of RDKit, valid for the same ``key``.
+        key: a digest of everything that the result depends on.
+        parts: the results of :func:`describe` for consecutive groups of the molecules, if it was called already.
     """
     names = check_names(names)
     kinds = tuple(name for name in names if name in KINDS)

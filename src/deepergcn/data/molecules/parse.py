@@ -188,7 +188,7 @@ def parse_molecule(text: str | None, form: Form = "smiles") -> Mol | str:
         with rdBase.CaptureErrorLog() as log:  # which takes a fifth as long as reading: only where there is an error
             mol = _read(text, form, sanitize=True)
         if form == "molblock" and not log.messages:
-            return "the record is damaged: its lines are not those that its counts line says"
+            return "the record is damaged: its lines do not match its counts line"
     except UnicodeEncodeError:
         return "a character that is not Unicode text"
     except (RuntimeError, ValueError) as error:  # an invariant of RDKit that is violated

@@ -69,19 +69,19 @@ def read_molecules(
 ) -> Dataset:
     """Read a dataset of molecules from a ``.csv``, ``.tsv``, ``.sdf``, ``.smi`` (or ``.gz``) or ``.parquet`` file.
 
-    Rows are counted from 1, without the header. A row is skipped if RDKit refuses its molecule, or if its target is
+    Rows are counted from 1, without the header. A row is skipped if RDKit cannot read its molecule, or if its target is
     not a number in a regression; ``dataset.provenance.skipped`` lists the skipped rows.
 
     Args:
-        path: the file; a CSV has a header. Or its rows, if they are already open (``open_rows``).
-        targets: the columns (or SDF properties) to learn. Empty cells are missing labels.
+        path: the file; a CSV file has a header. Or its rows, if they are already open (``open_rows``).
+        targets: the columns (or SDF properties) to predict. Empty cells are missing labels.
         smiles_column: the column of SMILES; by default "smiles", ignoring case. An SDF file has none.
         id_column: the column of ids; by default the SMILES, or the titles in an SDF file.
         delimiter: the character between cells; by default found, see :func:`deepergcn.data.tables.csv_file.read_csv`.
         fragments: ``"all"``, or ``"largest"`` to keep only the largest fragment of each molecule.
         kind: the kind of the task; by default inferred, see :func:`deepergcn.data.tables.labels.infer_labels`.
         positive: the positive class of two; by default inferred, see the same function.
-        missing: values that stand for a missing label.
+        missing: values that mark a missing label.
         metric: the metric; by default the first metric of the kind.
         split: ``"random"`` (over the molecules with a label), ``"stratified"`` (the same within each class) or
             ``"scaffold"`` (OGB's; a molecule refused for its valences counts in the split and is then dropped).
@@ -91,9 +91,9 @@ def read_molecules(
         seed: the seed of a random split.
         fold: the number of a fold, from 0, and the number of folds into which ``split`` divides the molecules: this
             fold is the test part, and valid has its share of the others.
-        descriptors: numbers about every molecule beside its graph: ``"morgan"``, ``"maccs"``, ``"properties"``,
-            ``"rdkit"``, or columns that hold numbers; see :mod:`deepergcn.data.molecules.descriptors`.
-        strict: raise an error for a row that cannot be read.
+        descriptors: descriptors to add to the graph of each molecule: ``"morgan"``, ``"maccs"``, ``"properties"``,
+            ``"rdkit"``, or columns of numbers; see :mod:`deepergcn.data.molecules.descriptors`.
+        strict: raise an error for a row that cannot be read, instead of skipping it.
         skipped_file: a CSV file to write the skipped rows to.
         root: the folder of the cache.
         workers: the number of processes; by default one per core.

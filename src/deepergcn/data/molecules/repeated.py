@@ -1,4 +1,4 @@
-"""Molecules that stand in several rows of a file: how many, with which labels, in which parts."""
+"""Molecules in several rows of a file: how many there are, with which labels, and in which parts."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ from deepergcn.data.provenance import MoleculeCounts
 
 
 def count_molecules(found: ParsedMolecules, y: Tensor, split: Mapping[str, Tensor]) -> MoleculeCounts:
-    """Count what a user wants to know of repeated molecules, salts and dummy atoms before training.
+    """Count repeated molecules, salts and dummy atoms, to report them before training.
 
     Args:
         found: The molecules, with their keys.

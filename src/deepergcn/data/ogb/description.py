@@ -1,4 +1,4 @@
-"""The file ``dataset.json`` beside OGB's layout: what the tables do not say, so that nothing has to be guessed."""
+"""The file ``dataset.json`` in OGB's layout, with the properties that the tables lack, so that nothing is guessed."""
 
 import json
 from collections.abc import Mapping

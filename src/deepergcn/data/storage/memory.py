@@ -27,7 +27,7 @@ def physical_memory() -> int:
 
 
 def available_memory() -> int:
-    """The bytes that this process can still take, beyond what it has: of the machine, and of its container."""
+    """The bytes that this process can still allocate, on the machine and within its container."""
     free = _proc("/proc/meminfo", "MemAvailable")
     limits = [physical_memory() if free is None else free]
     for limit, used in _CGROUPS:

@@ -43,7 +43,7 @@ _OPTIONS = {
 
 @contextlib.contextmanager
 def errors_in(path: Path) -> Iterator[None]:
-    """Let errors inside begin with the name of the file."""
+    """Let errors in this context begin with the name of the file."""
     try:
         yield
     except InputError as error:
@@ -57,8 +57,8 @@ class Columns:
     Args:
         path: The file that it was read from, for errors.
         table: The Arrow table.
-        delimiter: The separator of the cells, if the file is a text.
-        in_memory: Whether there is no such file: the path is then a name for errors alone.
+        delimiter: The delimiter between the cells of a text file.
+        in_memory: Whether the table is in memory; ``path`` is then only a name for errors.
     """
 
     path: Path
@@ -104,7 +104,7 @@ class Columns:
         return replace(self, table=self.table.slice(start, stop - start))
 
     def without(self, names: Sequence[str], values: Sequence[str]) -> "Columns":
-        """The table with a gap in these columns wherever one of the values stands, numbers compared as numbers."""
+        """The table with a gap in these columns for each of the values; numbers are compared as numbers."""
         if not values:
             return self
         self.require(names, "labels")
@@ -161,7 +161,7 @@ class Columns:
         return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, pa.string()), trimmed)
 
     def labels(self, name: str) -> Any:
-        """The cells as text, null where one of :data:`GAPS` stands."""
+        """The cells as text, null for :data:`GAPS`."""
         text = self.text(name)
         return pc.if_else(pc.is_in(text, pa.array(GAPS)), pa.scalar(None, pa.string()), text)
 
@@ -185,7 +185,7 @@ class Columns:
         return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
     def numbers(self, name: str) -> npt.NDArray[np.float64]:
-        """The cells as finite numbers, NaN where one of :data:`GAPS` stands."""
+        """The cells as finite numbers, NaN for :data:`GAPS`."""
         values, bad = self._parsed(name)
         if bad.any():
             raise InputError(f"{self.path}: {self.not_a_number(name, int(bad.argmax()))}")
@@ -231,13 +231,13 @@ def other_columns(table: Columns, taken: set[str]) -> tuple[str, ...]:
 
 
 def read_columns(path: Path, delimiter: str | None = None) -> Columns:
-    """Read a file ``.csv``, ``.tsv`` (with a header; or ``.gz`` of them), ``.parquet`` or ``.xlsx``.
+    """Read a ``.csv`` or ``.tsv`` file with a header (or ``.gz`` of it), a ``.parquet`` or an ``.xlsx`` file.
 
-    The cells of a text and of a workbook stay text.
+    The cells of text files and workbooks stay text.
 
     Args:
         path: The file.
-        delimiter: The separator of the cells of a text file; :func:`read_csv` says what it is otherwise.
+        delimiter: The delimiter between the cells of a text file; by default detected, see :func:`read_csv`.
     """
     check_file(path)
     check_name(path, TABLE_NAMES)

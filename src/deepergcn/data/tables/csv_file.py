@@ -1,4 +1,4 @@
-"""CSV files with a header: every cell stays text, and every damage is an error that names the row."""
+"""CSV files with a header: every cell stays text, and errors name the damaged row."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _BLOCK = 1 << 26  # bytes that are parsed at a time; a row must fit
 _STREAMED = 1 << 22  # bytes that are read at a time where not all of a file is
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
-"""What may stand between the cells of a file where nothing is said of it, and how it is called."""
+"""The delimiters that are detected, and their names."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,10 @@ _UNCLOSED = re.compile(rb'"[^"]*+(?:""[^"]*+)*+\Z')
 
 
 def read_csv(path: Path, delimiter: str | None = None) -> tuple[Any, str]:
-    """The Arrow table of a file with a header, all columns of text, and what stands between its cells.
+    """The Arrow table of a file with a header, all columns as text, and its delimiter.
 
-    That is a tab in a file ``.tsv``. In any other it is a comma, unless the header has none but a semicolon or a tab.
+    The delimiter of a ``.tsv`` file is a tab, that of any other a comma, unless the header has no comma but a semicolon
+    or a tab.
     """
     content = read_bytes(path)
     delimiter = _check_delimiter(delimiter) if delimiter is not None else _find_delimiter(path, content)

@@ -34,9 +34,9 @@ class FeatureColumn:
         name: The name of the column.
         categories: The values of a category, one 0/1 feature for each; ``None`` for a column of numbers. An
             empty cell is *other*: 0 in all of them.
-        mean: What is subtracted from a number.
-        std: What the difference is divided by.
-        fills_gaps: Whether an empty cell of a number stands for the mean; it is an error otherwise.
+        mean: The mean, which is subtracted from a number.
+        std: The standard deviation, which divides the difference.
+        fills_gaps: Whether an empty cell of a column of numbers is the mean; otherwise it is an error.
     """
 
     name: str
@@ -71,7 +71,7 @@ def infer_features(
 
 
 def read_features(table: Columns, columns: Sequence[FeatureColumn], unseen: Unseen = "error") -> Tensor | None:
-    """The features [rows, width] of these columns as float32; nothing where there are none.
+    """The features [rows, width] of these columns as float32; None without columns.
 
     A value of a category that is not among its categories is an error, or ``"other"``: none of them, as an empty cell.
     """
@@ -85,7 +85,7 @@ def read_features(table: Columns, columns: Sequence[FeatureColumn], unseen: Unse
 
 
 def warn_of_gaps(table: Columns, columns: Sequence[FeatureColumn]) -> None:
-    """Log a warning for every column of numbers in which the mean of training stands for empty cells."""
+    """Log a warning for every column of numbers whose empty cells are filled with the mean of training."""
     for column in columns:
         gaps = table.labels(column.name).null_count if column.categories is None and column.name in table.names else 0
         if gaps:

@@ -29,9 +29,9 @@ _MOST_STRAY = 0.5  # a column in which a smaller share of the cells is no number
 def column_kind(table: Columns, column: str) -> tuple[Kind, str]:
     """Whether a column is binary, multi-class or a regression, and the reason.
 
-    Text is classes; so are 0 and 1 alone; all other numbers are a regression. What may be two things is an error that
-    names a cell: text among numbers, numbers that are not written as such, one class that is written in two ways, one
-    class only, a text or number that may stand for a missing label; and dates, which are neither classes nor numbers.
+    Text is classes, and so are the numbers 0 and 1; all other numbers are a regression. Ambiguous labels are an error
+    that names a cell: text among numbers, numbers in an unusual notation, one class in two spellings, a single class, a
+    text or number that may mark a missing label, and dates, which are neither classes nor numbers.
     """
     names = class_names(table, column)
     if table.is_numeric(column):
@@ -107,7 +107,7 @@ def _number_kind(table: Columns, column: str, names: tuple[str, ...]) -> tuple[K
 
 
 def stands_apart(values: npt.NDArray[np.float64]) -> float | None:
-    """A number such as -999, which often stands for a gap, that lies far from all others, or beside 0 and 1 alone.
+    """A number such as -999, which often marks a gap, that is far from all others, or next to 0 and 1 only.
 
     Args:
         values: the different numbers of a column, in order.

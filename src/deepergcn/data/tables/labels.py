@@ -29,7 +29,7 @@ class LabelSchema:
         kind: The kind of the task.
         classes: For every column the names of its classes in order, the second being the positive one of
             two; nothing for a regression.
-        missing: The values that stand for a missing label, besides an empty cell.
+        missing: The values that mark a missing label, besides an empty cell.
     """
 
     columns: tuple[str, ...]
@@ -65,7 +65,7 @@ def infer_labels(
             an error.
         positive: The positive class of two, or one for every column; otherwise the one that means yes, such as
             "active" or 1, else the last in the order of numbers or of the alphabet.
-        missing: Values that stand for a missing label.
+        missing: Values that mark a missing label.
     """
     if not columns:
         raise InputError(

@@ -59,41 +59,42 @@ def read_tables(
     fold: Sequence[int] | None = None,
     root: str | Path | None = None,
 ) -> Dataset:
-    """A dataset of one graph from two files ``.csv``, ``.tsv`` (or ``.gz`` of them) or ``.parquet``.
+    """Read a dataset of one graph from two ``.csv``, ``.tsv`` (or ``.gz``) or ``.parquet`` files.
 
-    Its ``provenance`` is the record by which :func:`read_tables_to_predict` reads other tables in the same way.
+    :func:`read_tables_to_predict` reads other tables in the same way, with the ``provenance`` of this dataset.
     Rows are counted from 1, without the header.
 
     Args:
-        nodes: The table of nodes; or a folder that holds the files ``nodes`` and ``edges``. A table that has been read
-            already may be given as columns.
-        edges: The table of edges. A row that is there twice (either way round, if undirected) counts once.
+        nodes: The table of nodes; or a folder with the files ``nodes`` and ``edges``. A table that has already been
+            read may be given as columns.
+        edges: The table of edges. A repeated row (in either direction, if undirected) counts once.
         label: The label column of the nodes, or several. Empty cells are missing labels.
-        id_column: The column of ``nodes`` with a name for every node, of any kind.
-        source_column: The column of ``edges`` with the name of the node that each edge leaves.
-        target_column: The column of ``edges`` with the name of the node that each edge enters.
+        id_column: The column of ``nodes`` with the id of every node, of any type.
+        source_column: The column of ``edges`` with the id of the node that each edge leaves.
+        target_column: The column of ``edges`` with the id of the node that each edge enters.
         directed: Whether an edge goes from source to target only.
-        features: The columns of node features; all that have no other role if not given. Numbers stay as
-            they are, and a category becomes a 0/1 feature for each of its values.
-        edge_features: The columns of edge features; likewise.
+        features: The columns of node features; by default all without another role. Numbers are used as they are, and
+            a category becomes a 0/1 feature for each of its values.
+        edge_features: The columns of edge features, in the same way.
         numeric: Features of either table that must be numbers.
-        categorical: Features of either table that are categories although they are numbers or have many values.
-        standardize: Whether features of numbers are standardized, by the mean and the standard deviation of the
-            train nodes (and of the edges that touch one), which also fill gaps.
-        sparse: A file of sparse node features beside those of ``nodes``: a CSR matrix of scipy, ``.npz``, whose rows
-            are those of ``nodes``, or a table with the columns ``id_column``, ``feature`` and ``value``.
-        projection: The channels that sparse features are projected to at random, or 0 for none; 512 where they would
-            take more than 2 GB.
+        categorical: Features of either table to treat as categories although they are numbers or have many values.
+        standardize: Whether to standardize numeric features with the mean and standard deviation of the train nodes
+            (and of the edges that touch one), and to fill gaps with the mean.
+        sparse: A file of sparse node features, in addition to those of ``nodes``: a scipy CSR matrix (``.npz``) with
+            the rows of ``nodes``, or a table with the columns ``id_column``, ``feature`` and ``value``.
+        projection: The number of channels of a random projection of sparse features, or 0 for none; by default 512 if
+            they would take more than 2 GB.
         same_nodes: Whether only these nodes, in this order, can be predicted, since each has a learned embedding.
-        delimiter: The separator of the cells of a text file; see :func:`deepergcn.data.tables.csv_file.read_csv`.
-        kind: The kind of the task; inferred by :func:`deepergcn.data.tables.labels.infer_labels` if not given.
-        positive: The positive class of two; see the same.
-        missing: Values that stand for a missing label.
-        metric: The metric; the first of its kind when not given.
-        split: ``"random"`` (of the nodes with a label) or ``"stratified"`` (the same within each class).
-        split_column: The column of ``nodes`` with train, valid or test, instead of ``split``; or masks, such as
-            ``train_mask``.
-        fractions: The sizes of train, valid and test.
+        delimiter: The delimiter between the cells of a text file; see
+            :func:`deepergcn.data.tables.csv_file.read_csv`.
+        kind: The kind of the task; by default inferred, see :func:`deepergcn.data.tables.labels.infer_labels`.
+        positive: The positive class of two; by default inferred, see the same function.
+        missing: Values that mark a missing label.
+        metric: The metric; by default the first metric of the kind.
+        split: ``"random"`` (over the nodes with a label) or ``"stratified"`` (the same within each class).
+        split_column: The column of ``nodes`` with the values train, valid and test, instead of ``split``; or masks,
+            such as ``train_mask``.
+        fractions: The fractions of train, valid and test.
         seed: The seed of the random split.
         fold: The number of a fold, from 0, and the number of folds into which ``split`` divides the nodes: this fold is
             the test part, and valid has its share of the others.
@@ -177,14 +178,15 @@ def read_tables_to_predict(
     unseen: Unseen = "error",
     sparse: str | Path | None = None,
 ) -> Dataset:
-    """Other tables, read as those of ``provenance`` were: without labels, and all nodes in the part ``test``.
+    """Read other tables in the way of ``provenance``, without labels and with all nodes in the part ``test``.
 
     Args:
         nodes: As for :func:`read_tables`; label and split columns are not needed and not read.
         edges: As for :func:`read_tables`.
         provenance: The ``provenance`` of the dataset that :func:`read_tables` returned.
-        unseen: Whether a category or a sparse feature that training has not seen is an error, or left out.
-        sparse: The file of sparse features, where training had one.
+        unseen: What to do with a category or a sparse feature not seen in training: ``"error"``, or ``"other"``, which
+            leaves it out.
+        sparse: The file of sparse features, if training had one.
     """
     if not isinstance(provenance, TableProvenance):
         raise InputError("provenance: expected that of a dataset of tables of nodes and edges")

@@ -113,9 +113,9 @@ def read_entries(
         ids: The ids of the nodes, an Arrow array.
         id_column: The column of a table with the ids.
         node_file: The table of nodes, for errors.
-        delimiter: The separator of the cells of a text file.
-        known: The features of training, where there are any: others are an error, or left out.
-        unseen: Whether a feature that training has not seen is an error.
+        delimiter: The delimiter between the cells of a text file.
+        known: The features of training, or None in training; other features are an error, or left out.
+        unseen: Whether a feature not seen in training is an error, or left out.
     """
     check_file(path)
     if path.name.lower().endswith(".npz"):
@@ -134,7 +134,7 @@ def read_entries(
 def read_entries_again(
     path: Path | None, ids: Any, how: "HowTables", node_file: Path, unseen: Unseen
 ) -> Entries | None:
-    """The entries of another file, read as in training; an error where one of the two has none."""
+    """The entries of another file, read as in training; an error if only one of the two has such a file."""
     if (how.sparse is None) != (path is None):
         with_features = f"with sparse features; expected the file for the nodes of {node_file}"
         trained = with_features if path is None else "without sparse features; expected no file of them"

@@ -16,19 +16,22 @@ _WAYS = tuple(
     (re.compile(pattern + r"\Z"), hint)
     for pattern, hint in (
         (r"[<>≤≥~≈]=?\s*(?P<n>" + _NUMBER + ")", "a censored value: write its limit, {n}, or leave the cell empty"),
-        (r"(?P<n>[+-]?[1-9][0-9]{0,2},[0-9]{3})", "without the comma if it parts thousands, else with a decimal point"),
-        (r"(?P<n>[+-]?[1-9][0-9]{0,2}(?:" + _APART + r"[0-9]{3})+(?:\.[0-9]+)?)", "without marks between thousands"),
+        (
+            r"(?P<n>[+-]?[1-9][0-9]{0,2},[0-9]{3})",
+            "without the comma if it separates thousands, otherwise with a decimal point",
+        ),
+        (r"(?P<n>[+-]?[1-9][0-9]{0,2}(?:" + _APART + r"[0-9]{3})+(?:\.[0-9]+)?)", "without thousands separators"),
         (
             r"(?P<n>[+-]?[1-9][0-9]{0,2}(?:(?:\.[0-9]{3})+,[0-9]+|(?:\.[0-9]{3}){2,}))",
-            "without points between thousands, and with a decimal point",
+            "without thousands separators, and with a decimal point",
         ),
         (r"(?P<n>[+-]?[0-9]+,[0-9]+(?:[eE][+-]?[0-9]+)?)", "with a decimal point: {n}"),
         (r"(?P<n>" + _NUMBER + r")\s*%", "without the percent sign: {n}"),
         (r"[\u2212\u2013](?P<n>[0-9]+(?:[.,][0-9]+)?)", "with a hyphen for the minus: -{n}"),
         (r"(?P<n>" + _NUMBER + r")\s*(?:±|\+/-)\s*" + _NUMBER, "the number alone: {n}"),
         (_CURRENCY + r"\s*(?P<n>" + _NUMBER + ")", "without the currency: {n}"),
-        (_CURRENCY + r"\s*(?P<n>" + _AMOUNT + ")", "without the currency and marks between thousands"),
-        (r"(?P<n>" + _AMOUNT + r")\s*" + _CURRENCY, "without the currency and marks between thousands"),
+        (_CURRENCY + r"\s*(?P<n>" + _AMOUNT + ")", "without the currency and thousands separators"),
+        (r"(?P<n>" + _AMOUNT + r")\s*" + _CURRENCY, "without the currency and thousands separators"),
         (r"(?P<n>" + _NUMBER + r")\s*(?:" + _UNITS + ")", "without its unit: {n}"),
     )
 )
@@ -47,7 +50,7 @@ _FALSE = frozenset(("false", "f", "no", "n", "0"))
 
 
 def number_hint(cell: str) -> str | None:
-    """How a cell is to be written as a number, if it looks like one that is written in another way."""
+    """A hint at how to write a cell as a number, if it looks like a number in another notation."""
     for pattern, hint in _WAYS:
         if found := pattern.match(cell):
             return hint.format(n=found["n"].replace(",", "."))
@@ -55,10 +58,10 @@ def number_hint(cell: str) -> str | None:
 
 
 def means_missing(cell: str, texts: Collection[str]) -> bool:
-    """Whether a cell says that its value is not known, among the different texts of its column.
+    """Whether a cell means that its value is unknown, given the different texts of its column.
 
-    ``-`` does not beside ``+``, nor ``unknown`` and its like beside one other text. The gaps of
-    :data:`deepergcn.data.tables.columns.GAPS` do so in other capitals too, but ``none`` may well be a class.
+    ``-`` does not if ``+`` is in the column, nor do ``unknown`` and similar words next to a single other text. The gaps
+    of :data:`deepergcn.data.tables.columns.GAPS` do, in any capitals, except ``none``, which may be a class.
     """
     if cell == "-" and "+" in texts:
         return False
@@ -77,10 +80,10 @@ def numbers_written_otherwise(texts: Collection[str]) -> bool:
 
 
 def alike(texts: Sequence[str]) -> tuple[str, str, str] | None:
-    """Two different texts that look or mean the same, and in what they agree; None if there are none.
+    """Two different texts that look or mean the same, and how they are alike; None if there are none.
 
-    They differ in capitals, blanks or characters that cannot be seen, or are both words for true, or both for false,
-    in a column that holds such words alone.
+    They differ in capitals, blanks or invisible characters only, or are both words for true, or both for false, in a
+    column of such words only.
     """
     first: dict[str, str] = {}
     for text in texts:

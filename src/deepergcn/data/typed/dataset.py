@@ -19,7 +19,7 @@ class TypedEdges:
 
     Args:
         edge_index: int64 [2, edges]: source and target, each numbered within its own type.
-        edge_attr: float32 [edges, width], or None where they have no features.
+        edge_attr: float32 [edges, width], or None without features.
     """
 
     edge_index: Tensor
@@ -28,13 +28,13 @@ class TypedEdges:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TypedDataset(Dataset):
-    """A graph with types of nodes and edges; its items are the nodes of the type that is predicted.
+    """A graph with types of nodes and edges; its items are the nodes of the predicted type.
 
     The fields of :class:`Dataset` are those of these nodes, without edges.
 
     Args:
-        target: The type that is predicted.
-        features: float32 [nodes, width] for every type of nodes.
+        target: The node type to predict.
+        features: float32 [nodes, width] for every node type.
         edges: The edges of every type.
     """
 

@@ -53,35 +53,36 @@ def read_typed_tables(
     seed: int = 0,
     delimiter: str | None = None,
 ) -> TypedDataset:
-    """A dataset of one graph from tables ``.csv``, ``.csv.gz`` or ``.parquet``, one for every type.
+    """Read a dataset of one graph from ``.csv``, ``.csv.gz`` or ``.parquet`` tables, one for every type.
 
-    Its ``provenance`` is the record by which :func:`read_typed_tables_to_predict` reads other tables in the same way.
+    :func:`read_typed_tables_to_predict` reads other tables in the same way, with the ``provenance`` of this dataset.
     Nodes of a type without features have the number 1 as their only feature.
 
     Args:
         nodes: The table of nodes of every type.
         edges: The table of edges of every type, by ``"source type,relation,target type"`` or the three as a tuple.
             Repeated rows count once.
-        label: The column to learn, as ``"type.column"``, or several of one type.
-        id_column: The column of every table of nodes with a name for each node, unique within its type.
-        source_column: The column of every table of edges with the name of the node that each edge leaves.
-        target_column: The column of every table of edges with the name of the node that each edge enters.
+        label: The column to predict, as ``"type.column"``, or several of one type.
+        id_column: The column of every table of nodes with the id of each node, unique within its type.
+        source_column: The column of every table of edges with the id of the node that each edge leaves.
+        target_column: The column of every table of edges with the id of the node that each edge enters.
         directed: Whether messages go from source to target only. Otherwise edges between nodes of one type count in
             both directions, and those between two types have a reverse type, whose relation begins with ``rev_``.
-        features: The columns of features by type of nodes or edges; all that have no other role if not given.
+        features: The columns of features by node or edge type; by default all without another role.
         numeric: Features that must be numbers, as ``"type.column"``.
-        categorical: Features that are categories although they are numbers or have many values, likewise.
-        standardize: Whether features of numbers are standardized, by the mean and the standard deviation of the train
-            nodes (of all nodes of a type that is not predicted, and of all edges), which also fill gaps.
-        kind: The kind of the task; inferred by :func:`deepergcn.data.tables.labels.infer_labels` if not given.
-        metric: The metric; the first of its kind when not given.
-        positive: The positive one of two classes, or one for every label.
-        missing: Values that stand for a missing label.
-        split: How the nodes with a label are split if no column gives the split.
-        split_column: The column with train, valid or test in the table with the label, or columns that are masks.
-        fractions: The sizes of train, valid and test.
+        categorical: Features to treat as categories although they are numbers or have many values, as
+            ``"type.column"``.
+        standardize: Whether to standardize numeric features with the mean and standard deviation of the train nodes
+            (of all nodes of a type that is not predicted, and of all edges), and to fill gaps with the mean.
+        kind: The kind of the task; by default inferred, see :func:`deepergcn.data.tables.labels.infer_labels`.
+        metric: The metric; by default the first metric of the kind.
+        positive: The positive class, or one for each label.
+        missing: Values that mark a missing label.
+        split: How to split the nodes with a label if there is no ``split_column``.
+        split_column: The column with the values train, valid and test in the table with the label, or masks.
+        fractions: The fractions of train, valid and test.
         seed: The seed of the split.
-        delimiter: The separator of the cells of a text file; detected in each if not given.
+        delimiter: The delimiter between the cells of a text file; by default detected in each.
     """
     check_split(fractions, seed)
     check_choice(split)
@@ -138,7 +139,7 @@ def read_typed_tables(
 def read_typed_tables_to_predict(
     nodes: NodeTables, edges: EdgeTables, *, provenance: AnyProvenance | None, unseen: Unseen = "error"
 ) -> TypedDataset:
-    """Other tables, read as those of ``provenance`` were: without labels, and all nodes in the part ``test``."""
+    """Read other tables in the way of ``provenance``, without labels and with all nodes in the part ``test``."""
     if not isinstance(provenance, TypedTableProvenance):
         raise InputError("provenance: expected that of a dataset of typed tables")
     node_files, edge_files = check_types(nodes, edges)

@@ -1,4 +1,4 @@
-"""A folder of parts: a file for each, and beside them what they were made of, so that none is made twice."""
+"""A folder of parts: a file for each, and a record of their input and model, so that no part is computed twice."""
 
 import hashlib
 import shutil

@@ -17,7 +17,7 @@ ROWS = 50_000
 
 
 def slices(results: "Predictions | Embeddings", rows: int = ROWS) -> Iterator[Any]:
-    """The results of so many rows at a time, in order; at least one, which may be empty."""
+    """The results in slices of this number of rows, in order; at least one slice, which may be empty."""
     for start in range(0, max(len(results), 1), rows):
         yield results.slice(start, min(start + rows, len(results)))
 

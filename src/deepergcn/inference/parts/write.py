@@ -195,7 +195,7 @@ def write_whole(
     job: PartJob,
     how: Mapping[str, Any],
 ) -> int:
-    """Write what was computed at once, for the nodes of a graph or for graphs, as the parts of a folder.
+    """Write results that were computed all at once, for the nodes of a graph or for graphs, as parts in a folder.
 
     A part that is there from the same model, files and job stays as it is.
 

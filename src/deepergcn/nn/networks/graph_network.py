@@ -77,7 +77,7 @@ class GraphNetwork(nn.Module):
         groups: the number of groups of channels of reversible layers.
         rebuild: whether backward rebuilds the activations of reversible layers; False keeps them.
         descriptors: the widths of the descriptors of every graph, which are encoded and joined to what is pooled from
-            its vertices; None where there are none.
+            its vertices; None if there are none.
     """
 
     VIRTUAL_NODE = True

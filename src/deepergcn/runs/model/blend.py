@@ -16,7 +16,7 @@ _LEAST = 1e-12  # the least probability, since its logarithm is to be finite
 
 
 class BlendRecord(BaseModel):
-    """What a model file says of a blend: the weight of the forest, and the calibration of its probabilities."""
+    """The record of a blend in a model file: the weight of the forest, and the calibration of its probabilities."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -26,7 +26,7 @@ class BlendRecord(BaseModel):
 
 @dataclass(frozen=True, eq=False)
 class Blend:
-    """(1 - w) times what the network predicts, plus w times what the forest does: probabilities, or numbers.
+    """(1 - w) times the prediction of the network, plus w times that of the forest: probabilities, or numbers.
 
     Attributes:
         forest: the forest.
@@ -43,7 +43,7 @@ class Blend:
         return mixed(task, outputs, self.forest(dataset, items), self.weight, calibration)
 
     def described(self) -> str:
-        """What predictions are made of, for people."""
+        """A readable description of the models that are averaged."""
         return (
             f"{1 - self.weight:.0%} network and {self.weight:.0%} random forest of {self.forest.trees} trees on "
             "descriptors"

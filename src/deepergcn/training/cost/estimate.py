@@ -35,7 +35,7 @@ class Cost:
         available: bytes that they can have.
         disk: bytes of the run directory.
         segments: the layers that are computed again in backward, see :mod:`deepergcn.training.cost.budget`.
-        recomputed: the memory with the segments that take the least; None where there is nothing to choose.
+        recomputed: the memory with the segments that take the least; None if there is nothing to choose.
         reversible: the memory of the same depth in reversible layers.
         partitions: the least number of training partitions that fit, where the task is about nodes; None if none does.
         whole: the nodes and edges of all graphs.

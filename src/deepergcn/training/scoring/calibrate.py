@@ -22,7 +22,7 @@ _STEPS = 200
 
 
 def fit_calibration(task: Task, outputs: Tensor, targets: Tensor, weight: Tensor) -> Calibration | None:
-    """The calibration of a task of classes; None where there is no label, or the outputs are not finite.
+    """The calibration of a task of classes; None if there is no label, or the outputs are not finite.
 
     Args:
         task: what is predicted.

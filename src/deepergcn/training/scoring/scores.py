@@ -16,7 +16,7 @@ def all_scores(
     targets: Tensor,
     scale: Tensor | None = None,
 ) -> dict[str, MetricScore]:
-    """The score by each metric; None where there is nothing to score.
+    """The score by each metric; None if there is nothing to score.
 
     Args:
         task: What is predicted.
