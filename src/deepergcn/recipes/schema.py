@@ -93,8 +93,8 @@ class NetworkSection(Section):
 
     Attributes:
         network: the name of the network.
-        num_layers: its depth.
-        hidden_channels: its width.
+        num_layers: the number of layers.
+        hidden_channels: the width of the network.
         norm: the normalization, or ``none``.
         dropout: the probability that dropout zeroes a value.
         node_encoder: ``auto`` is a Linear layer for numbers and embedding tables for categories; ``species`` is the

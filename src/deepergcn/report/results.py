@@ -78,7 +78,7 @@ def read_results(path: Path) -> list[Result]:
     try:
         rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: cannot be read; expected a CSV file that deepergcn report has written") from error
+        raise InputError(f"{path}: cannot be read; expected a CSV file written by deepergcn report") from error
     results = []
     for number, row in enumerate(rows, start=1):
         try:

@@ -136,7 +136,7 @@ def read_study(folder: Path) -> StudyTable:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file}: cannot be read; expected a folder that deepergcn reproduce has written") from error
+        raise InputError(f"{file}: cannot be read; expected a folder written by deepergcn reproduce") from error
     study = parse_json(text, StudyTable, str(file))
     if study.format != FORMAT:
         raise InputError(f"{file}: has format {study.format}; this version reads format {FORMAT}")

@@ -265,18 +265,20 @@ def _lines(path: Path) -> list[list[str]]:
         lines.extend(csv.reader(io.StringIO(_read(path))))
     except csv.Error as error:
         place = f"row {len(lines)}" if lines else "the header"
-        raise InputError(f"{path}: {place} cannot be read ({error}); expected a file of deepergcn train") from error
+        raise InputError(
+            f"{path}: {place} cannot be read ({error}); expected one written by deepergcn train"
+        ) from error
     return lines
 
 
 def _read(path: Path) -> str:
     if path.exists() and not path.is_file():  # a pipe would wait for ever, and a device never end
-        raise InputError(f"{path}: is not a regular file; expected a file of deepergcn train")
+        raise InputError(f"{path}: is not a regular file; expected a file written by deepergcn train")
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"{path}: cannot be read ({reason}); expected a file of deepergcn train") from error
+        raise InputError(f"{path}: cannot be read ({reason}); expected a file written by deepergcn train") from error
 
 
 def read_json(path: Path, model: type[M]) -> M:

@@ -152,7 +152,7 @@ def failure_reason(log: Path, code: int) -> str:
     if code < 0:
         return f"the process was killed by {signal.Signals(-code).name}"
     lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    return lines[-1] if lines else f"the process left with code {code}"
+    return lines[-1] if lines else f"the process exited with code {code}"
 
 
 @contextlib.contextmanager

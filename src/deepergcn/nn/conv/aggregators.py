@@ -17,7 +17,7 @@ from deepergcn.ops import Adjacency, EdgeTerm
 
 
 class Aggregation(nn.Module):
-    """Aggregates the messages that a vertex receives to one message, channel by channel.
+    """Base class of aggregators, which reduce the messages that a vertex receives to one, channel by channel.
 
     Called as ``aggregation(x, adjacency, edge=None, eps=1e-7)`` with the features of the sources. The messages are
     ReLU(h_u + h_e) + eps (equation 4), or h_u + h_e with ``eps=None``.
@@ -53,7 +53,7 @@ class SoftmaxAggregation(Aggregation):
         y: the exponent of the degree scaling, or its initial value. 0 is none; with beta = 0, 1 is the sum.
         learn_y: learn y.
         semi_gradient: treat the softmax weights as constants in backward; only if beta is fixed.
-        channels: learn one value a channel instead of one for all.
+        channels: learn one value per channel instead of one for all.
     """
 
     beta: Scalar
@@ -98,7 +98,7 @@ class PowerMeanAggregation(Aggregation):
         learn_p: learn p.
         y: the exponent of the degree scaling, or its initial value. 0 is none; with p = 1, 1 is the sum.
         learn_y: learn y.
-        channels: learn one value a channel instead of one for all.
+        channels: learn one value per channel instead of one for all.
     """
 
     p: Scalar

@@ -27,7 +27,7 @@ Pair = tuple[Tensor, Tensor | None]
 
 
 class GENConvOptions(TypedDict, total=False):
-    """The options of :class:`GENConv`, for networks that hand them on."""
+    """The options of :class:`GENConv`, for networks that pass them on."""
 
     aggr: AggregatorSpec
     beta: float
@@ -56,31 +56,31 @@ class GENConv(MessagePassing):
     with AGG one of the aggregators. The update is MLP(h_v + s |h_v| m_v / |m_v|) with MsgNorm, and MLP(m_v) + W h_v
     with a root weight.
 
-    No tensor of the size [edges, channels] is made, unless something asks for the messages themselves: an explainer
+    No tensor of the size [edges, channels] is made, unless something needs the messages themselves: an explainer
     of PyTorch Geometric, a hook on a step of message passing, or a subclass with its own ``message`` or ``aggregate``.
-    Arguments are also taken by PyG's names: t, learn_t, learn_msg_scale, num_layers, edge_dim.
+    PyG's argument names are accepted too: t, learn_t, learn_msg_scale, num_layers, edge_dim.
 
     Args:
         in_channels: the width of the input, or a pair for (source, target). A width that differs from
             ``out_channels`` is projected to it by a Linear layer of its own for sources and for targets. -1 takes the
             width from the first input, and always has such a layer.
         out_channels: the width of messages and output.
-        aggr: softmax, power_mean, sum, mean, max or min, an :class:`Aggregation`, which brings its own options, or a
+        aggr: softmax, power_mean, sum, mean, max or min, an :class:`Aggregation` with its own options, or a
             list of these, whose results are concatenated and projected to ``out_channels`` by a Linear layer.
         beta, learn_beta, semi_gradient: options of softmax, see :class:`SoftmaxAggregation`.
         p, learn_p: options of power_mean, see :class:`PowerMeanAggregation`.
         y, learn_y: the degree scaling of either.
         msg_norm, learn_s: scale the message to the vertex by MsgNorm, with s learned or fixed at 1.
-        mlp_layers: the number of Linear layers in the MLP; one is a bare Linear layer.
+        mlp_layers: the number of Linear layers in the MLP; 1 is a single Linear layer.
         expansion: the inner width of the MLP in multiples of ``out_channels``.
         norm: the normalization inside the MLP: batch, layer, instance or None.
         bias: learn biases in all Linear layers.
         edge_encoder: how raw edge features become the edge term: their width (a Linear layer), the sizes of their
-            categories (embedding tables), an :class:`EdgeEncoder`, or None where they have ``out_channels`` channels.
+            categories (embedding tables), an :class:`EdgeEncoder`, or None if they have ``out_channels`` channels.
         eps: the small constant that keeps messages positive.
-        root_weight: give a vertex a weight of its own, MLP(m_v) + W h_v, instead of adding it to what it hears. Not in
-            the paper; it lets a vertex tell itself from its neighbours (Hamilton et al., Inductive Representation
-            Learning on Large Graphs, 2017).
+        root_weight: update with MLP(m_v) + W h_v, a separate weight for the vertex itself, instead of MLP(h_v + m_v).
+            Not in the paper; it lets a vertex distinguish itself from its neighbours (Hamilton et al., Inductive
+            Representation Learning on Large Graphs, 2017).
 
     Shapes:
         x: [nodes, in_channels], or a pair ([sources, ...], [targets, ...]); with None for the targets, whose number is
@@ -254,7 +254,7 @@ class GENConv(MessagePassing):
         return edge_attr
 
     def dynamics(self) -> dict[str, float | list[float]]:
-        """The present beta, p, y and s, as far as this layer has them."""
+        """The current values of beta, p, y and s that this layer has."""
         return {**self.aggregation.dynamics(), **(self.msg_norm.dynamics() if self.msg_norm is not None else {})}
 
     def extra_repr(self) -> str:

@@ -29,7 +29,7 @@ class DeeperGCNOptions(FrameOptions, GENConvOptions, total=False):
 
 
 class DeeperGCN(GraphNetwork):
-    """Any depth of :class:`GENConv` in pre-activation residual blocks, or in another of the paper's wirings.
+    """A network of any number of :class:`GENConv` layers in pre-activation residual blocks, or in other blocks.
 
     Examples:
         28 layers on 10 nodes with 16 features, for 4 classes:
@@ -39,12 +39,12 @@ class DeeperGCN(GraphNetwork):
         >>> model(torch.randn(10, 16), torch.randint(10, (2, 30))).shape
         torch.Size([10, 4])
 
-    Arguments are also taken by PyG's names: in_channels, out_channels, edge_dim, ckpt_grad, and those of GENConv.
+    PyG's argument names are accepted too: in_channels, out_channels, edge_dim, ckpt_grad, and those of GENConv.
 
     Args:
-        layer_edge_encoder: the edge encoder that every layer has for itself, on top of the shared one if there is
-            one: a width, the sizes of categories, or a function that makes one.
-        block: how layers are wired: plain, res, res+ (the default), dense or rev.
+        layer_edge_encoder: a separate edge encoder for every layer, applied to the output of the shared one if there
+            is one: a width, the sizes of categories, or a function that makes one.
+        block: how layers are connected: plain, res, res+ (the default), dense or rev.
         options: the options of :class:`GraphNetwork` and of :class:`GENConv`.
     """
 

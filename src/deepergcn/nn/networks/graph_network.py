@@ -34,7 +34,7 @@ MakeConv = Callable[[int, int], nn.Module]
 
 
 class FrameOptions(TypedDict, total=False):
-    """The options of :class:`GraphNetwork`, for networks that hand them on."""
+    """The options of :class:`GraphNetwork`, for networks that pass them on."""
 
     edge_encoder: EdgeEncoderSpec
     norm: NormName | None
@@ -50,7 +50,7 @@ class FrameOptions(TypedDict, total=False):
 
 
 class GraphNetwork(nn.Module):
-    """Node encoder, ``num_layers`` convolutions in blocks, and a head; DeeperGCN and all it is compared with.
+    """Node encoder, ``num_layers`` convolutions in blocks, and a head: the base class of all networks.
 
     A class whose layers leave no place for a virtual node has ``VIRTUAL_NODE = False``; one that runs them in a loop of
     its own has ``SEGMENTS = False``.
@@ -58,26 +58,26 @@ class GraphNetwork(nn.Module):
     Args:
         make_conv: makes the convolution of a layer from the widths of its input and output.
         node_encoder: the width of the node features (a Linear layer), -1 to take it from the first input, the sizes of
-            their categories (embedding tables), a module, or None where they have ``hidden_channels`` channels.
+            their categories (embedding tables), a module, or None if they have ``hidden_channels`` channels.
         head: the number of outputs (a Linear layer; for pairs of vertices a :class:`LinkPredictor`), a module, or None
             to return the features themselves.
         hidden_channels: the width of the network.
-        num_layers: its depth.
-        block: how layers are wired: plain, res, res+, dense or rev (reversible).
-        edge_encoder: a shared encoder of the edge features, applied once and handed to every layer: their width, the
+        num_layers: the number of layers.
+        block: how layers are connected: plain, res, res+, dense or rev (reversible).
+        edge_encoder: a shared encoder of the edge features, applied once and passed to every layer: their width, the
             sizes of their categories, an :class:`EdgeEncoder`, or None.
         norm: the normalization in the blocks: batch, layer, instance, pair (for tasks on nodes) or None.
         dropout: the probability that dropout zeroes a value.
-        level: "node" for an output a vertex, "graph" for an output a graph, "link" for an output a pair of vertices.
-        pooling: from vertices to graphs: mean, sum or max.
+        level: "node" for one output per vertex, "graph" for one per graph, "link" for one per pair of vertices.
+        pooling: the pooling from vertices to graphs: mean, sum or max.
         virtual_node: add a virtual node to every graph.
         checkpoint: recompute every layer's activations in backward instead of keeping them.
         tied_layers: the number of consecutive layers that share one set of weights; ``num_layers`` ties them all. A
-            layer that is wired differently, such as the first of res+, keeps weights of its own.
+            layer that is connected differently, such as the first of res+, has its own weights.
         groups: the number of groups of channels of reversible layers.
         rebuild: whether backward rebuilds the activations of reversible layers; False keeps them.
-        descriptors: the widths of the descriptors of every graph, which are encoded and joined to what is pooled from
-            its vertices; None if there are none.
+        descriptors: the widths of the descriptors of every graph, which are encoded and concatenated with its pooled
+            features; None if there are none.
     """
 
     VIRTUAL_NODE = True
@@ -184,13 +184,13 @@ class GraphNetwork(nn.Module):
         """The output [nodes, outputs], [graphs, outputs] at the level of graphs, or [pairs, outputs] at that of links.
 
         Args:
-            x: node features [nodes, ...]; or a PyG ``Data`` or ``Batch``, which brings all the rest.
+            x: node features [nodes, ...]; or a PyG ``Data`` or ``Batch``, which has all other inputs.
             edge_index: [2, edges], an ``Adjacency``, or a sparse tensor in PyG's ``adj_t`` convention.
-            edge_attr: edge features [edges, ...] where the network has an edge encoder.
+            edge_attr: edge features [edges, ...], if the network has an edge encoder.
             batch: [nodes], the graph that each vertex belongs to; None for one graph.
-            num_graphs: the number of graphs; the highest number in ``batch`` plus one without it.
+            num_graphs: the number of graphs; by default the highest number in ``batch`` plus one.
             edge_label_index: [2, pairs], the pairs of vertices at the level of links.
-            descriptors: [graphs, ...], the descriptors of graphs where the network takes them.
+            descriptors: [graphs, ...], the descriptors of graphs, if the network uses them.
         """
         h = self.embed(x, edge_index, edge_attr, batch, num_graphs, descriptors)
         if self.head is None:
@@ -210,10 +210,10 @@ class GraphNetwork(nn.Module):
         num_graphs: int | None = None,
         descriptors: Tensor | None = None,
     ) -> Tensor:
-        """What the head gets: the features of vertices [nodes, channels], or of graphs [graphs, channels].
+        """The input of the head: features of vertices [nodes, channels], or of graphs [graphs, channels].
 
-        The features of graphs are what is pooled from their vertices and, where there are descriptors, what is made of
-        these.
+        The features of a graph are pooled from its vertices and, if it has descriptors, concatenated with their
+        encoding.
         """
         given_descriptors = x.get("descriptors") if isinstance(x, Data) else descriptors
         given = _inputs(x, edge_index, edge_attr, batch, num_graphs)
@@ -235,10 +235,10 @@ class GraphNetwork(nn.Module):
         return torch.cat((pooled, self.descriptors(given_descriptors, num_graphs)), dim=1)
 
     def recompute_segments(self, segments: Sequence[int]) -> None:
-        """Keep of these segments of consecutive layers, from the first layer on, only their inputs until backward.
+        """Recompute these segments of consecutive layers, from the first layer on, in backward; keep only their inputs.
 
         ``checkpoint=True`` makes a segment of every layer; longer ones keep less, and every recomputed layer costs one
-        more forward. The results have the same bits, whatever is recomputed. Reversible layers keep nothing anyway.
+        more forward. The results are the same bit for bit. Reversible layers keep no activations in any case.
         """
         depth = len(self._layer_order)
         if any(length < 1 for length in segments) or sum(segments) > depth:
@@ -254,7 +254,7 @@ class GraphNetwork(nn.Module):
         raise NotImplementedError
 
     def dynamics(self) -> list[dict[str, float | list[float]]]:
-        """The present beta, p, y and s of every layer, as far as it has them."""
+        """The current values of beta, p, y and s that each layer has."""
         return [joint_dynamics(layer.convs) for layer in self._blocks()]
 
     def _blocks(self) -> list[Block | RevBlock]:

@@ -47,13 +47,13 @@ class HeteroDeeperGCN(nn.Module):
 
     Args:
         node_encoders: for every node type the width of its features (-1 takes it from the first input), the sizes of
-            their categories, a module, or None where they have ``hidden_channels`` channels.
-        edge_encoders: for every edge type the width of its features, the sizes of their categories, or None where it
-            has none.
+            their categories, a module, or None if they have ``hidden_channels`` channels.
+        edge_encoders: for every edge type the width of its features, the sizes of their categories, or None without
+            features.
         head: the number of outputs (a Linear layer), a module, or None to return the features themselves.
-        target: the node type that is predicted.
+        target: the node type to predict.
         hidden_channels: the width of the network.
-        num_layers: its depth.
+        num_layers: the number of layers.
         norm: the normalization before the convolutions, one for every node type, and in their MLPs.
         dropout: the probability that dropout zeroes a value.
         conv: the options of :class:`GENConv`.
@@ -111,7 +111,7 @@ class HeteroDeeperGCN(nn.Module):
         """The output [nodes of the target type, outputs].
 
         Args:
-            x: the features of every node type; or a PyG ``HeteroData``, which brings all the rest, or a ``Data`` with
+            x: the features of every node type; or a PyG ``HeteroData``, which has all other inputs, or a ``Data`` with
                 ``x_dict``, ``edge_index_dict`` and ``edge_attr_dict``.
             edge_index: the edges [2, edges] of every edge type.
             edge_attr: the features of the edge types that have an encoder.
@@ -152,7 +152,7 @@ class HeteroDeeperGCN(nn.Module):
         return self._activate(len(self.convs) - 1, h)
 
     def dynamics(self) -> list[dict[str, float | list[float]]]:
-        """The present beta, p, y and s of every layer, those of its edge types side by side."""
+        """The current beta, p, y and s of every layer, those of its edge types together."""
         return [joint_dynamics([*layer.children()]) for layer in self.convs]
 
     def _encode(self, name: str, x: Tensor) -> Tensor:
