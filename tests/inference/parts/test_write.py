@@ -137,7 +137,7 @@ def test_another_input_model_or_job_is_refused(run: Path, data: Path, tmp_path: 
     for other, message in (
         (job(kind="embed"), "has parts of deepergcn predict, not of embed"),
         (job(rows=5), "its parts were made with --part-rows 4, not 5"),
-        (job(ending=".parquet"), "its parts were made with --format .csv, and not .parquet"),
+        (job(ending=".parquet"), "its parts were made with --format .csv, not .parquet"),
         (job(inputs=False), "its parts were made with --inputs True, not False"),
     ):
         with pytest.raises(InputError) as caught:
@@ -147,7 +147,7 @@ def test_another_input_model_or_job_is_refused(run: Path, data: Path, tmp_path: 
     with pytest.raises(InputError, match="another input, or the input has changed since; expected another folder"):
         write_parts(run, model, data, folder, job())
     other_run = make_run(tmp_path, small_recipe(molecule_file(tmp_path), targets=["target"]), seed=1)
-    with pytest.raises(InputError, match="made by another model"):
+    with pytest.raises(InputError, match="made with another model"):
         write_parts(other_run, load(other_run), data, folder, job())
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("mine")
