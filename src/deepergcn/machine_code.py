@@ -58,7 +58,8 @@ def compile_kernel(function: Callable[..., Any], folder: Path | None, **options:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(folder) if folder else before
     try:
-        compiled = numba.njit(nogil=True, cache=folder is not None, **options)(function)
+        # Nothing calls a kernel from C: the wrapper for it would be compiled for nothing.
+        compiled = numba.njit(nogil=True, no_cfunc_wrapper=True, cache=folder is not None, **options)(function)
     finally:
         numba.config.CACHE_DIR = before
     compiled.compile = _without_collector(compiled.compile)

@@ -22,7 +22,7 @@ from deepergcn.ops.kernels.cpu.affine_steps import (
     sum_step,
 )
 from deepergcn.ops.kernels.cpu.machine.intrinsics import AT_ONCE, bare, block_rows, prefetch_row
-from deepergcn.ops.kernels.cpu.machine.jit import body, kernel
+from deepergcn.ops.kernels.cpu.machine.jit import INSIDE, body, kernel
 from deepergcn.ops.kernels.cpu.machine.lanes import LANES, first_channel
 from deepergcn.ops.kernels.cpu.machine.record import write_call
 from deepergcn.ops.kernels.cpu.rows import FLUSH, chunk_begin, flush, lookahead
@@ -82,7 +82,7 @@ def add(outputs, x, near, constants, block, channel, floor, eps, index, start, c
     raise NotImplementedError
 
 
-@overload(add, inline="always")
+@overload(add, jit_options=INSIDE, inline="always")
 def _add(outputs, x, near, constants, block, channel, floor, eps, index, start, count, done, state, kept):
     if len(outputs) == _POWER_MEAN:
 

@@ -19,7 +19,7 @@ is added by two chunks to the same place, and the chunks' sums are added in thei
 from numba.extending import overload
 
 from deepergcn.ops.kernels.cpu.machine.intrinsics import bare, prefetch_row, sum_rows, working_row, working_rows
-from deepergcn.ops.kernels.cpu.machine.jit import OPTIONS, body, kernel
+from deepergcn.ops.kernels.cpu.machine.jit import INSIDE, OPTIONS, body, kernel
 from deepergcn.ops.kernels.cpu.machine.maths import log, root_of_exp, weight
 from deepergcn.ops.kernels.cpu.machine.record import write_call
 from deepergcn.ops.kernels.cpu.rows import (
@@ -96,7 +96,7 @@ def prefetch_target(rule, v):
     raise NotImplementedError
 
 
-@overload(prefetch_target)
+@overload(prefetch_target, jit_options=INSIDE)
 def _prefetch_target(rule, v):
     def one(rule, v):
         prefetch_row(rule[0], v)

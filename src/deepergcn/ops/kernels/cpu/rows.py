@@ -22,7 +22,7 @@ from deepergcn.ops.kernels.cpu.machine.intrinsics import (
     prefetch_row,
     row_of,
 )
-from deepergcn.ops.kernels.cpu.machine.jit import OPTIONS
+from deepergcn.ops.kernels.cpu.machine.jit import INSIDE, OPTIONS
 
 _AHEAD = 8  # edges between asking memory for a row and using it
 _NEAR = 1 << 21  # numbers that lie near enough in the processor's caches
@@ -67,7 +67,7 @@ def prefetch_edge(edge, e):
     raise NotImplementedError
 
 
-@overload(prefetch_edge)
+@overload(prefetch_edge, jit_options=INSIDE)
 def _prefetch_edge(edge, e):
     if len(edge) == _TABLE:
         return lambda edge, e: prefetch_item(edge[0], e)
@@ -83,7 +83,7 @@ def source_row(x, u, edge, e, room):
     raise NotImplementedError
 
 
-@overload(source_row, inline="always")
+@overload(source_row, jit_options=INSIDE, inline="always")
 def _source_row(x, u, edge, e, room):
     if len(edge) != _AFFINE:
         return lambda x, u, edge, e, room: row_of(x, u)
@@ -112,7 +112,7 @@ def edge_part(edge, e):
     raise NotImplementedError
 
 
-@overload(edge_part, inline="always")
+@overload(edge_part, jit_options=INSIDE, inline="always")
 def _edge_part(edge, e):
     if len(edge) == _TABLE:
         return lambda edge, e: edge[0][e]
@@ -126,7 +126,7 @@ def edge_value(row, edge, part, j):
     raise NotImplementedError
 
 
-@overload(edge_value, inline="always")
+@overload(edge_value, jit_options=INSIDE, inline="always")
 def _edge_value(row, edge, part, j):
     if len(edge) == _TABLE:
         return lambda row, edge, part, j: row[j] + edge[1][part, j]
@@ -169,7 +169,7 @@ def add_edge_gradients(dh, count, edge, place, k, table_sums, sums):
     raise NotImplementedError
 
 
-@overload(add_edge_gradients)
+@overload(add_edge_gradients, jit_options=INSIDE)
 def _add_edge_gradients(dh, count, edge, place, k, table_sums, sums):
     if len(edge) == _TABLE:
 

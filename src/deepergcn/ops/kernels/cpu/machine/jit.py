@@ -14,8 +14,12 @@ from deepergcn.ops.kernels.cpu.machine.record import RECORD, every_chunk
 
 # Products and sums may fuse into one rounding. Nothing else is allowed: NaN and infinity stay what they are.
 # A division by 0 gives infinity or NaN, as in NumPy: the check for it would stop a loop from vectorising.
-OPTIONS = {"fastmath": {"contract"}, "error_model": "numpy"}
-LANES = {"fastmath": {"contract", "reassoc"}, "error_model": "numpy"}  # for sums over a row's channels, taken in lanes
+_MATHS = {"fastmath": {"contract"}, "error_model": "numpy"}
+
+# Of what kernels alone call: without wrappers for Python and C, which would be compiled for nothing.
+INSIDE = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+OPTIONS = {**_MATHS, **INSIDE}
+LANES = {**OPTIONS, "fastmath": {"contract", "reassoc"}}  # for sums over a row's channels, taken in lanes
 
 _workqueue = threading.Lock()
 
@@ -28,7 +32,7 @@ def body(function: Callable[..., None]) -> Any:
 
     For a negative chunk it writes the call to a record instead; see :mod:`deepergcn.ops.kernels.cpu.machine.record`.
     """
-    return compile_kernel(function, _FOLDER, **OPTIONS)
+    return compile_kernel(function, _FOLDER, **_MATHS)
 
 
 def kernel(one_chunk: Any) -> Callable[..., None]:
