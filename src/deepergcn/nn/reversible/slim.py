@@ -37,14 +37,14 @@ class Hooks(dict[int, Any]):
 def slim(module: nn.Module) -> None:
     """Replace the dictionaries for hooks of a module, and of all that it is made of, where they are empty."""
     for part in module.modules():
+        held = vars(part)  # what is asked of a module itself and is not there takes long
         for name in _HOOKS:
-            if _is_empty(part, name):
-                object.__setattr__(part, name, Hooks())
+            if _is_empty(held.get(name)):
+                held[name] = Hooks()
         for name, shared in _MARKED.items():
-            if _is_empty(part, name):
-                object.__setattr__(part, name, shared)
+            if _is_empty(held.get(name)):
+                held[name] = shared
 
 
-def _is_empty(module: nn.Module, name: str) -> bool:
-    hooks = getattr(module, name, None)
+def _is_empty(hooks: object) -> bool:
     return type(hooks) is OrderedDict and not hooks
