@@ -39,7 +39,12 @@ def ours() -> nn.Module:
 
 
 @pytest.mark.parametrize("make", [ours, accelerated])
-@torch._inductor.config.patch(compile_threads=1)  # else processes start that import torch again
+@torch._inductor.config.patch(
+    {
+        "compile_threads": 1,  # else processes start that import torch again
+        "cpp.vec_isa_ok": True,  # else code is compiled for each set of instructions of the processor
+    }
+)
 def test_compiled_by_inductor(make: Callable[[], nn.Module]) -> None:
     torch._dynamo.reset()
     torch.manual_seed(0)
