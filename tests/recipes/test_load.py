@@ -38,6 +38,11 @@ def test_settings_are_yaml_and_win_over_the_file() -> None:
     assert recipe.model.options()["beta"] == 0.0
 
 
+@pytest.mark.parametrize(("text", "number"), [("010", 10), ("1_000", 1000), ("+7", 7)])
+def test_whole_numbers_are_decimal(text: str, number: int) -> None:
+    assert read_recipe(FILE, "mine.yaml", [f"training.epochs={text}"]).training.epochs == number
+
+
 def test_aggregators_may_be_a_list() -> None:
     recipe = read_recipe(FILE, "mine.yaml", ["model.network=DeeperGCN", "model.aggr=[softmax, max]"])
     assert recipe.model.aggr == ("softmax", "max")
@@ -59,6 +64,8 @@ def test_aggregators_may_be_a_list() -> None:
         ),
         ("model.num_layers=0", "mine.yaml: model.num_layers is 0; Input should be greater than or equal to 1"),
         ("model.num_layers=many", "mine.yaml: model.num_layers is 'many'; Input should be a valid integer"),
+        ("model.num_layers=1:30", "mine.yaml: model.num_layers is '1:30'; Input should be a valid integer"),
+        ("optimizer.lr=1:30.5", "mine.yaml: optimizer.lr is '1:30.5'; Input should be a valid number"),
         ("model.network=Deep", "mine.yaml: model.network is 'Deep'; Input should be 'DeeperGCN', 'PlainGCN'"),
         ("model.dropout=1", "mine.yaml: model.dropout is 1; Input should be less than 1"),
         ("optimizer.lr=.nan", "mine.yaml: optimizer.lr is nan; Input should be a finite number"),

@@ -1,5 +1,6 @@
 """Read recipes: by name or from a file, with single settings changed, and errors that name the key."""
 
+import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -15,16 +16,34 @@ MOST_CHARACTERS = 1 << 20
 """The longest text of a recipe that is read."""
 
 _FOLDER = resources.files("deepergcn.recipes")
+_NUMBERS = {
+    "tag:yaml.org,2002:int": r"[-+]?(?:0|[1-9][0-9_]*|0b[01_]+|0x[0-9a-fA-F_]+)",
+    "tag:yaml.org,2002:float": (
+        r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
+    ),
+}
 
 
 class _Loader(yaml.SafeLoader):
-    """Plain values only: an alias may stand for a text that grows without bound."""
+    """Plain values only: an alias may stand for a text that grows without bound.
+
+    Numbers are those of YAML 1.2: 12:30 is a text, not 750, and 010 is not 8.
+    """
+
+    yaml_implicit_resolvers = {  # noqa: RUF012, as in the base class
+        first: [(tag, pattern) for tag, pattern in found if tag not in _NUMBERS]
+        for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark
             raise yaml.YAMLError(f"line {mark.line + 1} has an alias (*), which is not supported")
         return super().compose_node(parent, index)
+
+
+for _tag, _pattern in _NUMBERS.items():
+    _Loader.add_implicit_resolver(_tag, re.compile(rf"(?:{_pattern})\Z"), list("-+0123456789."))
 
 
 class _Dumper(yaml.SafeDumper):
