@@ -153,7 +153,7 @@ def test_rows_that_are_tasks_are_chosen_by_their_dataset(tmp_path: Path) -> None
     ("grid", "message"),
     [
         (Grid(layers=[0]), "--layers is 0; expected at least 1"),
-        (Grid(columns=["GAT"]), "--columns: there is no GAT; expected some of PlainGCN-sum"),
+        (Grid(columns=["GAT"]), "--columns: there is no GAT; expected one or more of PlainGCN-sum"),
         (Grid(rows=["layers-4"]), "--rows: there is no layers-4"),
     ],
 )

@@ -191,7 +191,7 @@ def test_a_forest_of_some_descriptors_or_of_bits_predicts_from_all_counts(tmp_pa
 @pytest.mark.parametrize(
     ("kind", "settings", "message"),
     [
-        ("numbers", {"criterion": "entropy"}, r"blend\.criterion is entropy, .*expected gini"),
+        ("numbers", {"criterion": "entropy"}, r"blend\.criterion is entropy, .*expected the default, gini"),
         ("numbers", {"class_weight": 10}, r"blend\.class_weight is 10.*expected 1 for a regression"),
         ("numbers", {"class_weight": "balanced"}, r"blend\.class_weight is balanced; expected 1"),
         ("classes", {"class_weight": 10}, r"blend\.class_weight is 10, .*expected 1 or balanced"),

@@ -240,7 +240,7 @@ def test_a_model_or_recipe_never_names_a_file_to_write(run: Path, tmp_path: Path
 def test_a_model_file_alone_reads_only_what_its_user_names(run: Path, tmp_path: Path) -> None:
     expected = load(run).evaluate()
     alone = load(run / "model.safetensors")
-    with pytest.raises(InputError, match=r"classes\.csv: is not read for a model file alone.*the data by name"):
+    with pytest.raises(InputError, match=r"classes\.csv: is not read for a model file alone.*or the data"):
         alone.evaluate()
     assert alone.evaluate(data=tmp_path / "classes.csv") == expected
 

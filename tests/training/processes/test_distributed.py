@@ -87,7 +87,7 @@ def test_a_process_that_was_killed_is_one_line() -> None:
         def launch(self, function: Any, *args: Any) -> None:
             raise ProcessExitedException("process 1 terminated with signal SIGKILL", 1, 4, -9, "SIGKILL")
 
-    with pytest.raises(InputError, match="process 1 terminated with signal SIGKILL; was there enough memory"):
+    with pytest.raises(InputError, match=r"process 1 terminated with signal SIGKILL\); was there enough memory"):
         distributed.launch(Killed(), print)  # type: ignore[arg-type]
 
 
