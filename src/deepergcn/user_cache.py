@@ -8,6 +8,8 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
+from deepergcn.errors import InputError
+
 
 def user_cache() -> Path:
     """The cache folder of this package.
@@ -48,7 +50,10 @@ def expand(path: str | Path) -> Path:
 
 def real_path(path: str | Path) -> Path:
     """The absolute path, links followed; a loop of links stays as it is, where ``Path.resolve`` raises RuntimeError."""
-    return Path(os.path.realpath(expand(path)))
+    try:
+        return Path(os.path.realpath(expand(path)))
+    except ValueError as error:  # a character that no path has, such as NUL or half of a surrogate pair
+        raise InputError(f"{str(path)!a}: cannot be the path of a file ({error})") from error
 
 
 def _can_be_made(path: Path) -> bool:

@@ -5,11 +5,13 @@ import os
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
+from deepergcn.recipes.load import load_recipe
 from deepergcn.report.study import read_study, write_study
 from deepergcn.runs.lock import locked
 from deepergcn.runs.run import Run
@@ -147,6 +149,19 @@ def test_rows_that_are_tasks_are_chosen_by_their_dataset(tmp_path: Path) -> None
     assert len(plan.cells) == 7
     with pytest.raises(InputError, match="no row of table-5 has this dataset"):
         make_plan(load_study("table-5"), Grid(), data="solubility", out=tmp_path / "out")
+
+
+def test_a_plan_resolves_a_recipe_once_for_all_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    resolved = []
+
+    def note(*given: Any) -> Any:
+        resolved.append(given)
+        return load_recipe(*given)
+
+    monkeypatch.setattr("deepergcn.studies.cells.load_recipe", note)
+    plan = make_plan(load_study("table-1"), Grid(layers=[3, 7], seeds=30), out=tmp_path / "out")
+    assert len(plan.cells) == 30 * 2 * 9
+    assert len(resolved) == 2 * 9
 
 
 @pytest.mark.parametrize(

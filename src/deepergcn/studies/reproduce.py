@@ -72,11 +72,12 @@ def make_plan(
         fitted |= dict.fromkeys(told)
     folder = Path(out) if out is not None else ROOT / study.name
     cells = plan_cells(study, grid, sources, folder)
+    first_seed = [cell for cell in cells if cell.seed == cells[0].seed]  # the others have the same recipes
     table = StudyTable(
         name=study.name,
         title=study.title,
         claim=study.claim,
-        dataset=", ".join(dict.fromkeys(Path(cell.recipe.data.source).name for cell in cells)),
+        dataset=", ".join(dict.fromkeys(Path(cell.recipe.data.source).name for cell in first_seed)),
         recipe=", ".join(dict.fromkeys(source.recipe for source in sources.values())),
         fitted=tuple(fitted),
         rows=rows,

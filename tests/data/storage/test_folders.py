@@ -8,6 +8,7 @@ import pytest
 
 from deepergcn import user_cache
 from deepergcn.data.storage.folders import data_root
+from deepergcn.errors import InputError
 
 
 def test_given_root_comes_first_then_the_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -56,3 +57,10 @@ def test_without_a_home_it_is_a_private_folder_among_the_temporary_ones(
         assert user_cache.is_private(other)
     finally:
         user_cache._temporary_folder.cache_clear()
+
+
+@pytest.mark.parametrize("path", ["a\0b.csv", "\ud83e\uddea/a.csv"])
+def test_a_text_that_no_path_has_is_refused(path: str) -> None:
+    with pytest.raises(InputError, match=r"^'.*': cannot be the path of a file \(") as caught:
+        user_cache.real_path(path)
+    assert str(caught.value).isascii()
