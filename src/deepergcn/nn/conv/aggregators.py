@@ -45,7 +45,7 @@ class Aggregation(nn.Module):
 
 
 class SoftmaxAggregation(Aggregation):
-    """SoftMax_Agg_beta (proposition 1), scaled by the degree: |N(v)|^y sum_u softmax_u(beta m_vu) m_vu.
+    """SoftMax_Agg_beta (Proposition 4), scaled by the degree: |N(v)|^y sum_u softmax_u(beta m_vu) m_vu.
 
     Args:
         beta: the inverse temperature, or its initial value. 0 is the mean, infinity the maximum.
@@ -88,7 +88,7 @@ class SoftmaxAggregation(Aggregation):
 
 
 class PowerMeanAggregation(Aggregation):
-    """PowerMean_Agg_p (proposition 2), scaled by the degree: |N(v)|^y (1/|N(v)| sum_u m_vu^p)^(1/p).
+    """PowerMean_Agg_p (Proposition 5), scaled by the degree: |N(v)|^y (1/|N(v)| sum_u m_vu^p)^(1/p).
 
     Computed through logarithms, without clamps, for any finite p; 0 is the geometric mean. Messages must be positive,
     as those of equation (4) are.
