@@ -65,7 +65,7 @@ def test_a_file_with_bad_rows_gaps_and_strange_columns(deepergcn: Program, tmp_p
     predicted = deepergcn("predict", "run", mine, "--id-column", "Compound, №", "-o", "out.csv", "--skipped", "bad.csv")
     assert predicted.code == 0, predicted.err
     lines = predicted.out.splitlines()
-    assert lines[0] == "out.csv: 65 rows, of which 3 could not be read and are empty: row 61, 62, 63"
+    assert lines[0] == "out.csv: 65 rows, of which 3 could not be read and are empty: rows 61, 62, 63"
     assert "% random forest of " in lines[1]
     rows = read(tmp_path / "out.csv")
     assert [row["id"] for row in rows] == [*(f"c {i}" for i in range(60)), "bad 1", "bad 2", "bad 3", "gap 1", "gap 2"]
@@ -212,7 +212,7 @@ def test_parts_and_shards(deepergcn: Program, tmp_path: Path) -> None:
     first = deepergcn(*common, "--shard", "2/2")
     assert first.out == "out: 4 rows in 1 parts (shard 2/2, of 3 parts in all)\n"
     both = deepergcn(*common, "--skipped", "bad.csv")
-    said = "out: 10 rows in 3 parts, of which 1 existed already, of which 1 could not be read and are empty: row 10\n"
+    said = "out: 10 rows in 3 parts, of which 1 existed already, of which 1 could not be read and is empty: row 10\n"
     assert both.out == said
     assert (tmp_path / "bad.csv").read_text().splitlines()[1].startswith("10,C1,")
     changed = deepergcn(*common, "--no-inputs")

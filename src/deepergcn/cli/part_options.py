@@ -195,7 +195,8 @@ def _left_empty(first: "Sequence[Skipped]", count: int) -> str:
         return ""
     numbers = ", ".join(str(row.row) for row in first[:_NAMED])
     more = f" and {count - _NAMED} more" if count > _NAMED else ""
-    return f", of which {count} could not be read and are empty: row {numbers}{more}"
+    verb, rows = ("is", "row") if count == 1 else ("are", "rows")
+    return f", of which {count} could not be read and {verb} empty: {rows} {numbers}{more}"
 
 
 def _is_folder(output: Path) -> bool:
