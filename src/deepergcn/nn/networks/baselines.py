@@ -60,7 +60,7 @@ class Baseline(GraphNetwork):
         """The convolution, called as ``conv(x, edge_index)``, or with an edge term [edges, channels] besides."""
         raise NotImplementedError
 
-    def shared_graph(self, edge_index: Tensor | Adjacency, num_nodes: int) -> Tensor:
+    def shared_graph(self, edge_index: Tensor | Adjacency, num_nodes: int) -> Tensor | Adjacency:
         adjacency = cached_adjacency(edge_index, num_nodes, num_nodes)
         if isinstance(edge_index, Tensor) and edge_index.layout == torch.strided:
             return edge_index.long()

@@ -1,9 +1,13 @@
 """Networks that the paper builds on, or cites as other ways to go deep, in its frame and on PyG's modules.
 
+APPNP and GCNII multiply by the normalized adjacency matrix without PyG's messages, one tensor of the size of the edges
+in every layer, unless an explainer or a hook asks for these.
+
 DropEdge is a setting of training (``training.drop_edge``) and PairNorm a normalization (``norm="pair"``), both for any
 network.
 """
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.nn import APPNP as Propagation  # noqa: N811, the network has this name here
@@ -14,7 +18,9 @@ from deepergcn.nn.blocks import Block
 from deepergcn.nn.encoders.edges import EdgeInput
 from deepergcn.nn.networks.baselines import GCN, Baseline, EncodedConv
 from deepergcn.nn.networks.graph_network import MakeConv, Wiring
+from deepergcn.nn.networks.propagation import NormalizedAdjacency, needs_messages
 from deepergcn.nn.norms import NormName
+from deepergcn.nn.pyg.adjacency_cache import cached_adjacency
 from deepergcn.nn.reversible.layers import RevBlock
 from deepergcn.ops import Adjacency
 
@@ -61,12 +67,18 @@ class InitialResidual(Baseline):
             raise InputError(f"edge_encoder: {cls.__name__} takes no edge features; expected None")
         return PageRankStep(cls.ALPHA)
 
+    def shared_graph(self, edge_index: Tensor | Adjacency, num_nodes: int) -> Tensor | Adjacency:
+        if needs_messages(self.layers):
+            return super().shared_graph(edge_index, num_nodes)
+        return cached_adjacency(edge_index, num_nodes, num_nodes)
+
     def _through_layers(
         self, h: Tensor, graph: Tensor | Adjacency, edge: EdgeInput | None, batch: Tensor | None, num_graphs: int
     ) -> Tensor:
         h = first = F.dropout(F.relu(h), self.dropout, self.training)
+        matrix = NormalizedAdjacency.of(graph, h.dtype) if isinstance(graph, Adjacency) else graph
         for layer in self._blocks():
-            h = layer(h, graph, edge, first)
+            h = layer(h, matrix, edge, first)
         return h
 
 
@@ -108,9 +120,9 @@ class PageRankStep(nn.Module):
         self.alpha = alpha
         self.propagation = Propagation(K=1, alpha=0.0)
 
-    def forward(self, x: Tensor, edge_index: Tensor, first: Tensor) -> Tensor:
-        out: Tensor = (1 - self.alpha) * self.propagation(x, edge_index) + self.alpha * first
-        return out
+    def forward(self, x: Tensor, graph: Tensor | NormalizedAdjacency, first: Tensor) -> Tensor:
+        moved = graph.times(x) if isinstance(graph, NormalizedAdjacency) else self.propagation(x, graph)
+        return (1 - self.alpha) * moved + self.alpha * first
 
 
 class IdentityMapping(nn.Module):
@@ -120,6 +132,10 @@ class IdentityMapping(nn.Module):
         super().__init__()
         self.conv = GCN2Conv(channels, alpha, theta, layer)
 
-    def forward(self, x: Tensor, edge_index: Tensor, first: Tensor) -> Tensor:
-        out: Tensor = self.conv(x, first, edge_index)
+    def forward(self, x: Tensor, graph: Tensor | NormalizedAdjacency, first: Tensor) -> Tensor:
+        alpha, beta = self.conv.alpha, self.conv.beta
+        if isinstance(graph, NormalizedAdjacency):
+            mixed = (1 - alpha) * graph.times(x) + alpha * first
+            return torch.addmm(mixed, mixed, self.conv.weight1, beta=1 - beta, alpha=beta)
+        out: Tensor = self.conv(x, first, graph)
         return out
