@@ -33,19 +33,16 @@ class Stopped(Exception):  # noqa: N818, it is not an error
 
 def run_cell(cell: Cell, threads: int) -> None:
     """Train a cell in this process, or resume it."""
-    import torch
-
     from deepergcn.training.train import train
 
-    torch.set_num_threads(threads)
     if not (cell.folder / "run.json").exists():
-        train(cell.source.recipe, settings=cell.settings, seed=cell.seed, out=cell.folder)
+        train(cell.source.recipe, settings=cell.settings, seed=cell.seed, out=cell.folder, threads=threads)
         return
     run = Run.open(cell.folder)
     differs = difference(run, cell, but=["training.epochs"])
     if differs is not None:
         raise InputError(f"{cell.folder}: has a run with {differs}; expected another --out")
-    train(out=cell.folder, seed=cell.seed, resume=True, epochs=cell.recipe.training.epochs)
+    train(out=cell.folder, seed=cell.seed, resume=True, epochs=cell.recipe.training.epochs, threads=threads)
 
 
 def run_cells(

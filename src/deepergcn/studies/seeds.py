@@ -98,7 +98,11 @@ def _train_on_ray(
 
     # What is read here and shown here stays here; every run reads the files for itself.
     tasks = [
-        RayTask(f"seed-{number}", seed_folder(folder, number).resolve(), partial(_train_seed, _without_local(options)))
+        RayTask(
+            f"seed-{number}",
+            seed_folder(folder, number).resolve(),
+            partial(_train_seed, _without_local(options) | {"threads": threads}),
+        )
         for number, options in work.items()
     ]
     run_on_ray(tasks, ray, folder, threads, changed)

@@ -17,6 +17,7 @@ from deepergcn.runs.model.model_file import load_model, save_model
 from deepergcn.runs.model.outputs import output_names
 from deepergcn.runs.run import BlendSummary, Run, Summary
 from deepergcn.training.forest import calibrated, check_forest, fit_forest
+from deepergcn.training.processes.distributed import with_threads
 from deepergcn.training.scoring.evaluation import Evaluation
 from deepergcn.training.scoring.losses import balanced_weight, make_loss, present_labels
 from deepergcn.training.scoring.scores import all_scores
@@ -39,11 +40,18 @@ def check_blend(recipe: Recipe, dataset: Dataset) -> None:
     check_forest(recipe.blend, dataset, recipe.data.descriptors)
 
 
-def fit_blend(run: Run, dataset: Dataset, summary: Summary, check: Callable[[], None] = lambda: None) -> Summary:
+def fit_blend(
+    run: Run,
+    dataset: Dataset,
+    summary: Summary,
+    check: Callable[[], None] = lambda: None,
+    threads: int | None = None,
+) -> Summary:
     """Add the forest to the model file of a run that has been trained; its summary with the scores of both together.
 
     A forest of weight 0 is left out, so that predictions are those of the network and take no longer. ``check`` is
-    called between trees and may raise, as where the run is to stop; nothing has been written then.
+    called between trees and may raise, as where the run is to stop; nothing has been written then. Trees are grown on
+    this number of threads, those of torch if None; the forest does not depend on it.
     """
     section = run.recipe.blend
     if section is None:
@@ -51,7 +59,8 @@ def fit_blend(run: Run, dataset: Dataset, summary: Summary, check: Callable[[], 
     trained = replace(load_model(run.model_file), blend=None)
     evaluation = Evaluation(dataset, run.recipe, run.info.seed, _PARTS)
     outputs = evaluation.outputs(trained.model)
-    forest = fit_forest(dataset, section, run.info.seed, run.recipe.data.descriptors, check)
+    with with_threads(threads):
+        forest = fit_forest(dataset, section, run.info.seed, run.recipe.data.descriptors, check)
     forest = calibrated(forest, dataset)
     items = torch.cat([dataset.split[part] for part in _PARTS])
     values = torch.full(outputs.shape, torch.nan, dtype=torch.float64)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.molecules.skipped import skipped_text
 from deepergcn.data.provenance import skipped_rows
@@ -24,7 +26,9 @@ from deepergcn.runs.state import resume_state
 from deepergcn.training.average import WeightAverage
 from deepergcn.training.blend import check_blend
 from deepergcn.training.cost.refuse import foresee
+from deepergcn.training.cost.threads import choose_threads
 from deepergcn.training.optimizer import make_optimizer
+from deepergcn.training.processes.distributed import with_threads
 from deepergcn.training.steps import check_steps
 
 
@@ -91,17 +95,27 @@ class Prepared:
     Attributes:
         dataset: its dataset.
         segments: the segments of layers that it recomputes in backward.
+        threads: the number of threads of each process.
     """
 
     dataset: Dataset
     segments: tuple[int, ...]
+    threads: int
 
 
-def prepare(plan: Plan, processes: int = 1, callback: Callback | None = None) -> Prepared:
-    """Make the run directory ready to train in this number of processes."""
+def prepare(plan: Plan, processes: int = 1, callback: Callback | None = None, threads: int | None = None) -> Prepared:
+    """Make the run directory ready to train in this number of processes.
+
+    Args:
+        plan: what to train.
+        processes: the number of processes that share each batch.
+        callback: is told what the run takes.
+        threads: the number of threads of each process; of those that torch has now, as many as the batches have work
+            for if None.
+    """
     callback = callback or Callback()
     if plan.resumed is not None:
-        return _resume(plan, plan.resumed, processes, callback)
+        return _resume(plan, plan.resumed, processes, callback, threads)
     if (plan.folder / "run.json").exists():
         raise InputError(f"{plan.folder}: already has a run; resume it with --resume, or choose another --out")
     recipe = plan.recipe
@@ -117,12 +131,15 @@ def prepare(plan: Plan, processes: int = 1, callback: Callback | None = None) ->
     check_blend(recipe, dataset)
     inputs = dataset_inputs(dataset)
     check_steps(dataset, recipe.training, processes)
-    segments = foresee(recipe, dataset, processes, callback)
+    threads = _threads(plan, dataset, processes, callback) if threads is None else threads
+    with with_threads(threads):
+        segments = foresee(recipe, dataset, processes, callback)
+        present = environment(processes)
     info = RunInfo(
         format=FORMAT,
         seed=plan.seed,
         versions=versions(),
-        environment=environment(processes),
+        environment=present,
         parameters=count_parameters(recipe, inputs),
         dataset=dataset.name,
         digest=dataset.digest,
@@ -133,7 +150,7 @@ def prepare(plan: Plan, processes: int = 1, callback: Callback | None = None) ->
     for name, text in files.items():
         write_text(plan.folder / name, text)
     Run.create(plan.folder, recipe, info)
-    return Prepared(dataset, segments)
+    return Prepared(dataset, segments, threads)
 
 
 def _check_unused(folder: Path, files: Mapping[str, str]) -> None:
@@ -150,7 +167,7 @@ def _check_unused(folder: Path, files: Mapping[str, str]) -> None:
             raise InputError(f"{file}: exists already and belongs to no run; expected a new folder for --out")
 
 
-def _resume(plan: Plan, run: Run, processes: int, callback: Callback) -> Prepared:
+def _resume(plan: Plan, run: Run, processes: int, callback: Callback, threads: int | None) -> Prepared:
     recipe = plan.recipe
     done = len(run.metrics()) if (plan.folder / "metrics.csv").exists() else 0
     if recipe.training.epochs < done:
@@ -162,13 +179,28 @@ def _resume(plan: Plan, run: Run, processes: int, callback: Callback) -> Prepare
     if dataset.digest != run.info.digest:
         raise InputError(f"{plan.folder}: the data in {recipe.data.source} has changed since the run was started")
     check_steps(dataset, recipe.training, processes)
-    present = environment(processes)
-    warn_of_changes(str(plan.folder), run.info.environment, run.info.versions, present, training=True)
-    segments = foresee(recipe, dataset, processes, callback)
+    threads = _threads(plan, dataset, processes, callback) if threads is None else threads
+    with with_threads(threads):
+        warn_of_changes(
+            str(plan.folder), run.info.environment, run.info.versions, environment(processes), training=True
+        )
+        segments = foresee(recipe, dataset, processes, callback)
     if recipe != run.recipe:
         _check_state(plan.folder, recipe, run.info)
         Run.create(plan.folder, recipe, run.info)
-    return Prepared(dataset, segments)
+    return Prepared(dataset, segments, threads)
+
+
+def _threads(plan: Plan, dataset: Dataset, processes: int, callback: Callback) -> int:
+    """The number of threads that the run takes; the callback is told if others stay unused."""
+    available = torch.get_num_threads()
+    started = None if plan.resumed is None else plan.resumed.info.environment
+    before = None if started is None else started.threads
+    threads = choose_threads(plan.recipe, dataset, available, processes, before)
+    if threads < available:
+        why = "the batches are too small for more" if before is None else "as the run was started with"
+        callback.on_plan(f"threads   {threads} of {available}, {why}; OMP_NUM_THREADS={available} uses all")
+    return threads
 
 
 def _check_state(folder: Path, recipe: Recipe, info: RunInfo) -> None:

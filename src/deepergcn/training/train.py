@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+import torch
 from lightning_fabric import Fabric
 
 from deepergcn.data.dataset import Dataset
@@ -26,6 +27,7 @@ from deepergcn.runs.run import Run, Summary
 from deepergcn.runs.sample import write_sample
 from deepergcn.training.blend import fit_blend
 from deepergcn.training.cost.estimate import CAREFUL, Cost, estimate
+from deepergcn.training.cost.threads import choose_threads
 from deepergcn.training.loop import Loop
 from deepergcn.training.prepare import Plan, plan_resume, plan_run, prepare
 from deepergcn.training.processes.batch_norm import synchronize
@@ -58,6 +60,7 @@ def train(
     tensorboard: bool = False,
     callbacks: Sequence[Callback] = (),
     loaded: LoadedData | None = None,
+    threads: int | None = None,
 ) -> Run:
     """Train a recipe and return its run directory.
 
@@ -76,6 +79,9 @@ def train(
         tensorboard: write TensorBoard events into the run directory too.
         callbacks: called as the run proceeds, see :class:`Callback`.
         loaded: the dataset, where it has been read already, as :mod:`deepergcn.training.own_data` does.
+        threads: the number of threads of each process. Where none is given, ``OMP_NUM_THREADS`` decides; else a resumed
+            run keeps its number, and a new one takes as many of torch's threads as its batches have work for. Torch has
+            its own number again when the run has ended.
 
     A run that is stopped by SIGTERM or SIGINT saves its state and raises :class:`Interrupted`.
     """
@@ -101,17 +107,17 @@ def train(
             result = launch(fabric, _work_of_torchrun, plan, callback)
         else:
             held.enter_context(locked(folder))
-            threads = threads_of_each(devices)
-            held.enter_context(with_threads(threads))
+            available = threads_of_each(devices) if threads is None else threads
+            held.enter_context(with_threads(available))
             if devices > 1:
                 callback.on_plan(
-                    f"{devices} processes, each with {threads} of the threads (OMP_NUM_THREADS changes it)"
+                    f"{devices} processes, each with {available} of the threads (OMP_NUM_THREADS changes it)"
                 )
-            ready = prepare(plan, devices, callback)
+            ready = prepare(plan, devices, callback, threads)
             if devices > 1:
                 held.enter_context(Signals().watched())
             dataset = ready.dataset if devices == 1 else None
-            result = launch(fabric, _work, folder, dataset, callback, ready.segments, threads)
+            result = launch(fabric, _work, folder, dataset, callback, ready.segments, ready.threads, available)
     if isinstance(result, Interrupted):
         raise result
     return Run.open(folder)
@@ -128,7 +134,8 @@ def plan_cost(
     resolved = load_recipe(recipe or DEFAULT, (*source_setting(data), *settings))
     dataset = load_data(resolved)
     check_steps(dataset, resolved.training, devices)
-    with with_threads(threads_of_each(devices)):
+    threads = choose_threads(resolved, dataset, threads_of_each(devices), devices)
+    with with_threads(threads):
         return estimate(resolved, dataset, devices, CAREFUL)
 
 
@@ -137,7 +144,8 @@ def _work_of_torchrun(fabric: Fabric, plan: Plan, callback: Callback) -> Summary
     if not fabric.is_global_zero:
         return _work(fabric, plan.folder, None, callback, from_first(()))
     with locked(plan.folder):
-        ready = prepare(plan, fabric.world_size, callback)
+        # torchrun has set OMP_NUM_THREADS, or the user has.
+        ready = prepare(plan, fabric.world_size, callback, torch.get_num_threads())
         return _work(fabric, plan.folder, ready.dataset, callback, from_first(ready.segments))
 
 
@@ -148,8 +156,12 @@ def _work(
     callback: Callback,
     segments: tuple[int, ...],
     threads: int | None = None,
+    available: int | None = None,
 ) -> Summary | Interrupted:
-    """The work of one process: train, and in the first write down how the run ended."""
+    """The work of one process: train, and in the first write down how the run ended.
+
+    Training and evaluation take ``threads``; a forest is grown on all that are ``available``.
+    """
     callback = callback if fabric.is_global_zero else Callback()
     with Signals().watched() as signals, with_threads(threads), exchange(fabric):
         try:
@@ -169,12 +181,14 @@ def _work(
             release()
         ended: Summary | Interrupted = summary
         if fabric.is_global_zero:
-            ended = _complete(run, dataset, summary, signals)
+            ended = _complete(run, dataset, summary, signals, available)
         fabric.barrier()  # so that every process finds the run complete
     return ended
 
 
-def _complete(run: Run, dataset: Dataset, summary: Summary, signals: Signals) -> Summary | Interrupted:
+def _complete(
+    run: Run, dataset: Dataset, summary: Summary, signals: Signals, available: int | None
+) -> Summary | Interrupted:
     """Fit what is blended with the network, and write down how the run ended."""
 
     def check() -> None:
@@ -182,7 +196,7 @@ def _complete(run: Run, dataset: Dataset, summary: Summary, signals: Signals) ->
             raise Interrupted(signals.received, run.path, "while its forest was fitted")
 
     try:
-        summary = fit_blend(run, dataset, summary, check)
+        summary = fit_blend(run, dataset, summary, check, available)
     except Interrupted as interrupted:
         return interrupted
     write_outcome(run, dataset)
