@@ -29,8 +29,6 @@ if "DEEPERGCN_DATA" not in os.environ:
     os.environ["DEEPERGCN_DATA"] = _data
 
 import pytest
-import torch
-from hypothesis import settings
 
 from tests import one_pixel
 
@@ -39,9 +37,40 @@ if TYPE_CHECKING:
     from deepergcn.recipes.schema import BlendSection
     from deepergcn.runs.model.forest import Forest
 
-settings.register_profile("deepergcn", deadline=None, derandomize=True, max_examples=40)
-settings.load_profile("deepergcn")
-torch.set_num_threads(1)
+_ON_ONE_SERVER = {
+    "cli/test_reproduce.py",
+    "cli/test_terminal.py",
+    "inference/parts/test_write.py",
+    "studies/test_reproduce.py",
+    "training/processes/test_exchange.py",
+    "training/scoring/test_metrics.py",
+    "training/test_distribution.py",
+    "training/test_survival.py",
+}
+"""Files whose tests fork processes from a server, which takes seconds to start in each worker that has such a test."""
+
+_LONG = {
+    "data/test_split.py",
+    "fuzz/test_fuzz.py",
+    "nn/pyg/test_inductor.py",
+    "ops/gpu/test_compiling.py",
+    "test_distributions.py",
+    "test_docs.py",
+    "test_light_core.py",
+}
+"""Other files with a test that takes five seconds of processor time or more."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Load what all tests need, but not in the process that only hands them to the workers, which wait for it."""
+    if config.getoption("numprocesses", default=None):
+        return
+    import torch
+    from hypothesis import settings
+
+    settings.register_profile("deepergcn", deadline=None, derandomize=True, max_examples=40)
+    settings.load_profile("deepergcn")
+    torch.set_num_threads(1)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -61,21 +90,29 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Let two workers compile different kernels first; each later finds those of the other on disk.
 
     With ``--dist worksteal`` one begins at the first test, the other in the middle. Without this both would compile
-    most of the kernels, which takes longer than all else where the cache is empty. The tests that wait for a cluster
-    come next, one after another: at the end of the list the other worker would wait for them.
+    most of the kernels, which takes longer than all else where the cache is empty. Then come the tests that take or
+    wait for long: at the end of the list one worker would wait for the other. Those that share a cluster or a server
+    of processes follow one another in one worker, so that the other need not start a second one.
     """
     if os.environ.get("PYTEST_XDIST_WORKER_COUNT") != "2":
         return
-    ahead, halfway, on_cluster = [], [], []
+    tests = config.rootpath / "tests"
+    ahead, halfway, on_cluster, on_one_server, long = [], [], [], [], []
     for item in items:
-        words = set(re.split(r"[][-]", item.name)) if item.path.parent == config.rootpath / "tests" / "ops" else set()
+        file = item.path.relative_to(tests).as_posix() if item.path.is_relative_to(tests) else ""
+        words = set(re.split(r"[][-]", item.name)) if item.path.parent == tests / "ops" else set()
         if words & {"softmax", "sum", "mean"}:
             ahead.append(item)
         elif words & {"power_mean", "max", "min"}:
             halfway.append(item)
         elif "ray_cluster" in getattr(item, "fixturenames", ()):
             on_cluster.append(item)
-    ahead += on_cluster
+        elif file in _ON_ONE_SERVER:
+            on_one_server.append(item)
+        elif file in _LONG:
+            long.append(item)
+    ahead += on_cluster + on_one_server
+    halfway += long
     moved = {*ahead, *halfway}
     others = [item for item in items if item not in moved]
     middle = max(len(items) // 2 - len(ahead), 0)
