@@ -1,5 +1,6 @@
 """``deepergcn reproduce`` and ``deepergcn report``, as typed."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,13 @@ import pytest
 from deepergcn.studies.schema import study_names
 from tests.cli.program import Program
 from tests.studies.grids import SMALL, small_study
-from tests.training.small import network
+from tests.training.small import network, start
+
+
+@pytest.fixture(scope="module")
+def _processes() -> None:
+    """Start the server of processes with every kernel loaded."""
+    start(time.sleep, 0).join()
 
 
 @pytest.fixture
@@ -23,6 +30,7 @@ def test_without_a_study_all_are_listed(deepergcn: Program) -> None:
     assert [line.split()[0] for line in answer.out.splitlines()[2:-1]] == list(study_names())
 
 
+@pytest.mark.usefixtures("_processes")
 def test_a_study_is_planned_run_and_reported(deepergcn: Program, tmp_path: Path) -> None:
     small_study(tmp_path)
     words = ["small.yaml", "--data", network(tmp_path), "--recipe", "yeast-proteins", "--layers", "1", "--out", "out"]
