@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 
@@ -19,9 +20,22 @@ def test_results_come_in_order_or_as_they_are_ready() -> None:
     calls = [(number,) for number in range(20)]
     assert list(in_processes(_square, calls, 2)) == [number * number for number in range(20)]
     assert sorted(in_processes(_square, calls, 2, large=True)) == [number * number for number in range(20)]
-    some = in_processes(_square, calls, 2)
-    assert next(some) == 0
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_results_that_are_not_wanted_leave_no_failure_behind(large: bool) -> None:
+    """Pytest turns a failure in a thread of the pool into one of the test."""
+    asked: list[int] = []
+
+    def calls() -> Iterator[tuple[int]]:
+        for number in range(1_000):
+            asked.append(number)
+            yield (number,)
+
+    some = in_processes(_square, calls(), 2, large=large)
+    assert next(some) >= 0
     some.close()
+    assert len(asked) < 1_000
 
 
 def test_a_process_that_is_killed_is_one_line() -> None:

@@ -81,9 +81,9 @@ def test_several_numbers_and_another_file(tmp_path: Path) -> None:
     good = write_lines(tmp_path / "good.csv", "mass,smiles,size", "1000,CCO,", ",CCN,3", ",CCC,")
     count, scored = model.evaluate_file(good, metrics=("mae",))
     assert count == 2
-    renamed = write_lines(tmp_path / "renamed.csv", "mass;structure;size", "1000;CCO;", ";CCN;3")
+    renamed = write_lines(tmp_path / "renamed.csv", "mass;structure;size", "1000;CCO;", ";CCN;3", ";CCC;")
     assert model.evaluate_file(renamed, metrics=("mae",), smiles_column="structure") == (2, scored)
-    capitals = write_lines(tmp_path / "capitals.csv", "mass,SMILES,size", "1000,CCO,", ",CCN,3")
+    capitals = write_lines(tmp_path / "capitals.csv", "mass,SMILES,size", "1000,CCO,", ",CCN,3", ",CCC,")
     assert model.evaluate_file(capitals, metrics=("mae",), delimiter=",") == (2, scored)
     predicted = model.predict(good).columns()
     errors = [abs(predicted["size"][1] - 3), abs(predicted["mass"][0] - 1000)]
