@@ -1,7 +1,11 @@
 """``deepergcn reproduce`` and ``deepergcn report``, as typed."""
 
+import sys
 import time
+from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -62,6 +66,31 @@ def test_a_study_is_planned_run_and_reported(deepergcn: Program, tmp_path: Path)
     single = deepergcn("report", "out/plain/layers-1/seed-0", "--out", "run.html")
     assert single.code == 0, single.err
     assert "ROC, test part" in Path("run.html").read_text()
+
+
+def test_planning_takes_as_much_for_every_further_seed(deepergcn: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deepergcn.studies.estimate.load_data", lambda recipe: None)
+    monkeypatch.setattr("deepergcn.studies.estimate.estimate", lambda recipe, dataset: SimpleNamespace(run=60.0))
+
+    def calls(seeds: int) -> int:
+        """How many functions are called to plan this number of seeds."""
+        events: Counter[str] = Counter()
+
+        def count(frame: object, event: str, argument: Any) -> None:
+            events[event] += 1
+
+        sys.setprofile(count)
+        try:
+            planned = deepergcn("reproduce", "table-1", "--layers", "3,7", "--seeds", seeds, "--dry-run", "--jobs", 1)
+        finally:
+            sys.setprofile(None)
+        assert planned.out.splitlines()[-1].startswith(f"{18 * seeds} cells to train: "), planned.err
+        return events["call"] + events["c_call"]
+
+    calls(1)  # imports what it needs
+    few, more, most = calls(10), calls(20), calls(30)
+    assert most - more < 1.1 * (more - few)
+    assert more - few < 10 * 18 * 1_000  # to resolve a recipe takes several thousand
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_every_cell_is_a_network_that_can_be_built(name: str, tmp_path: Path) ->
     cells = plan_cells(study, Grid(seeds=1), sources, tmp_path)
     for cell in cells:
         if cell.row in rows:
-            inputs = load_recipe(cell.source.recipe).data.inputs
+            inputs = load_recipe(cell.setup.source.recipe).data.inputs
             assert inputs is not None
             assert count_parameters(cell.recipe, inputs) > 0
 

@@ -30,21 +30,18 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One run of a study.
+class Setup:
+    """What the seeds of a row and column share.
 
     Attributes:
-        row, column, seed: its place.
-        folder: its run directory.
-        source: what it is trained on.
-        changes: what this cell changes in the recipe, as ``key=value``.
+        row, column: the place.
+        source: what its runs are trained on.
+        changes: what they change in the recipe, as ``key=value``.
         shared: what the user changes in every cell.
     """
 
     row: Row
     column: StudyColumn
-    seed: int
-    folder: Path
     source: Source
     changes: tuple[str, ...]
     shared: tuple[str, ...] = ()
@@ -63,15 +60,51 @@ class Cell:
 
     @property
     def name(self) -> str:
+        """Column and row."""
+        return f"{self.column.name}/{self.row.name}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of a study.
+
+    Attributes:
+        setup: what it shares with the other seeds, of which the recipe is resolved once for all.
+        seed: its seed.
+        folder: its run directory.
+    """
+
+    setup: Setup
+    seed: int
+    folder: Path
+
+    @property
+    def row(self) -> Row:
+        """The row."""
+        return self.setup.row
+
+    @property
+    def column(self) -> StudyColumn:
+        """The column."""
+        return self.setup.column
+
+    @property
+    def recipe(self) -> Recipe:
+        """The resolved recipe."""
+        return self.setup.recipe
+
+    @property
+    def name(self) -> str:
         """Column, row and seed."""
-        return f"{self.column.name}/{self.row.name}/seed-{self.seed}"
+        return f"{self.setup.name}/seed-{self.seed}"
 
     def command(self) -> str:
         """The command that trains this run alone."""
-        words = ["deepergcn", "train", self.source.recipe]
-        if self.source.data is not None:
-            words += ["--data", self.source.data]
-        for setting in (*self.source.settings, *self.changes, *self.shared):
+        source = self.setup.source
+        words = ["deepergcn", "train", source.recipe]
+        if source.data is not None:
+            words += ["--data", source.data]
+        for setting in (*source.settings, *self.setup.changes, *self.setup.shared):
             words += ["--set", setting]
         return shlex.join([*words, "--seed", str(self.seed), "--out", str(self.folder)])
 
@@ -83,7 +116,7 @@ class Cell:
             seed=self.seed,
             folder=str(self.folder.relative_to(out)),
             command=self.command(),
-            settings=self.shared,
+            settings=self.setup.shared,
         )
 
 
@@ -140,16 +173,16 @@ def plan_cells(study: StudyDefinition, grid: Grid, sources: dict[str, Source], o
     epochs = () if grid.epochs is None else (f"training.epochs={grid.epochs}",)
     first = check_seed(grid.first_seed, "--first-seed")
     count = study.seeds if grid.seeds is None else check_seeds(grid.seeds, "--seeds")
-    cells = []
-    for seed in range(first, first + count):
-        for row in chosen_rows(study, grid):
-            for column in chosen_columns(study, grid):
-                found = study.settings(row, column)
-                changes = tuple(f"{key}={_yaml(value)}" for key, value in found.items())
-                folder = out / column.name / row.name / f"seed-{seed}"
-                source = sources[row.name]
-                cells.append(Cell(row, column, seed, folder, source, (*changes, *epochs), grid.settings))
-    return cells
+    setups = []
+    for row in chosen_rows(study, grid):
+        for column in chosen_columns(study, grid):
+            changes = tuple(f"{key}={_yaml(value)}" for key, value in study.settings(row, column).items())
+            setups.append(Setup(row, column, sources[row.name], (*changes, *epochs), grid.settings))
+    return [
+        Cell(setup, seed, out / setup.column.name / setup.row.name / f"seed-{seed}")
+        for seed in range(first, first + count)
+        for setup in setups
+    ]
 
 
 def is_finished(cell: Cell) -> bool:

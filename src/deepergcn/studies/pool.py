@@ -36,7 +36,7 @@ def run_cell(cell: Cell, threads: int) -> None:
     from deepergcn.training.train import train
 
     if not (cell.folder / "run.json").exists():
-        train(cell.source.recipe, settings=cell.settings, seed=cell.seed, out=cell.folder, threads=threads)
+        train(cell.setup.source.recipe, settings=cell.setup.settings, seed=cell.seed, out=cell.folder, threads=threads)
         return
     run = Run.open(cell.folder)
     differs = difference(run, cell, but=["training.epochs"])

@@ -72,12 +72,11 @@ def make_plan(
         fitted |= dict.fromkeys(told)
     folder = Path(out) if out is not None else ROOT / study.name
     cells = plan_cells(study, grid, sources, folder)
-    first_seed = [cell for cell in cells if cell.seed == cells[0].seed]  # the others have the same recipes
     table = StudyTable(
         name=study.name,
         title=study.title,
         claim=study.claim,
-        dataset=", ".join(dict.fromkeys(Path(cell.recipe.data.source).name for cell in first_seed)),
+        dataset=", ".join(dict.fromkeys(Path(cell.recipe.data.source).name for cell in cells)),
         recipe=", ".join(dict.fromkeys(source.recipe for source in sources.values())),
         fitted=tuple(fitted),
         rows=rows,
@@ -92,7 +91,9 @@ def make_plan(
 
 def reuse_runs(plan: Plan, folders: Sequence[Path]) -> int:
     """Copy ended runs of the same recipe and seed, found anywhere in the folders, to their cells; their number."""
-    wanted = plan.unfinished()
+    wanted: dict[int, list[Cell]] = {}
+    for cell in plan.unfinished():
+        wanted.setdefault(cell.seed, []).append(cell)
     count = 0
     for folder in folders:
         if not folder.is_dir():
@@ -101,12 +102,13 @@ def reuse_runs(plan: Plan, folders: Sequence[Path]) -> int:
             if not (file.parent / "run.json").is_file():
                 continue
             run = Run.open(file.parent)
-            for cell in [cell for cell in wanted if not (cell.folder / "run.json").exists() and matches(run, cell)]:
+            for cell in wanted.get(run.info.seed, []):
+                if (cell.folder / "run.json").exists() or not matches(run, cell):
+                    continue
                 part = cell.folder.with_name(f"{cell.folder.name}.part")
                 shutil.rmtree(part, ignore_errors=True)
                 shutil.copytree(run.path, part)
                 part.replace(cell.folder)
-                wanted.remove(cell)
                 count += 1
     return count
 
@@ -137,8 +139,9 @@ def reproduce(
         watcher(cell, state, reason)
 
     todo = plan.unfinished()
+    waiting = {cell.name for cell in todo}
     for cell in plan.cells:
-        if cell not in todo:
+        if cell.name not in waiting:
             key = cell.row.name, cell.column.name, cell.seed
             runs[key] = CellRun.model_validate(runs[key].model_dump() | {"state": "finished", "reason": ""})
     write_study(plan.folder, _with_runs(plan.table, runs))

@@ -11,7 +11,9 @@ from deepergcn.runs.callbacks import Callback
 from deepergcn.runs.dataset import load_data
 from deepergcn.runs.environment import Environment
 from deepergcn.runs.run import Run, RunInfo
+from deepergcn.studies.cells import Cell, Setup, Source
 from deepergcn.studies.pool import run_cell
+from deepergcn.studies.schema import StudyColumn, depth_row
 from deepergcn.training import blend, loop
 from deepergcn.training import train as training
 from deepergcn.training.cost.sizes import whole_graph
@@ -172,17 +174,11 @@ def test_a_forest_grows_on_all_threads(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_cell_of_a_study_keeps_the_number_that_it_is_given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    class Cell:
-        folder = tmp_path / "cell"
-        seed = 0
-        settings = ()
-
-        class source:  # noqa: N801
-            recipe = "solubility"
-
+    column = StudyColumn(name="max", label="max")
+    cell = Cell(Setup(depth_row(3), column, Source("solubility"), ()), 0, tmp_path / "cell")
     given: list[dict[str, Any]] = []
     monkeypatch.setattr(training, "train", lambda *names, **options: given.append(options))
-    run_cell(Cell(), 2)  # type: ignore[arg-type]
+    run_cell(cell, 2)
     assert [options["threads"] for options in given] == [2]
 
 

@@ -1,5 +1,6 @@
 """``deepergcn reproduce``: the paper's tables and figures, one command each."""
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -126,13 +127,13 @@ def _dry_run(plan: "Plan", jobs: int) -> None:
 
     todo = plan.unfinished()
     seconds = estimate_cells(todo)
-    lines: dict[str, tuple[str, str, str]] = {}
-    for cell in plan.cells:
-        left = [other for other in todo if (other.row, other.column) == (cell.row, cell.column)]
-        told = _duration(seconds[left[0].name]) if left else "finished"
-        name = cell.name.removesuffix(f"/seed-{cell.seed}")
-        lines[name] = str(len(left)), str(cell.recipe.training.epochs), told
-    rows = ((name, *line) for name, line in lines.items())
+    setups = {cell.setup.name: cell.setup for cell in plan.cells}
+    left = Counter(cell.setup.name for cell in todo)
+    times = {cell.setup.name: _duration(seconds[cell.name]) for cell in todo}
+    rows = (
+        (name, str(left[name]), str(setup.recipe.training.epochs), times.get(name, "finished"))
+        for name, setup in setups.items()
+    )
     print_table(("cell", "seeds", "epochs", "time of each"), rows, right=["seeds", "epochs", "time of each"])
     total = sum(seconds.values())
     say(f"{len(todo)} cells to train: {_duration(total)} in one process, {_duration(total / jobs)} in {jobs}")
