@@ -72,6 +72,8 @@ class Block(nn.Module):
 
     def activate(self, x: Tensor, dropout: float) -> Tensor:
         """dropout(ReLU(norm(x)))."""
+        if self.norm is None and self.act is None and not (dropout and self.training):
+            return x
         if self.act is not None and (type(self.act) is not nn.ReLU or not is_unchanged(self.act)):
             h: Tensor = self.act(norm_relu_dropout(self.norm, x, 0.0, self.training, relu=False))
             return F.dropout(h, dropout, self.training)

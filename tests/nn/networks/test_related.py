@@ -1,5 +1,6 @@
 """Other ways to go deep: each network is its equation, in the paper's frame."""
 
+from collections.abc import Callable
 from math import log
 from typing import Any
 
@@ -14,6 +15,7 @@ from torch_geometric.nn import GATConv
 from deepergcn.errors import InputError
 from deepergcn.nn import APPNP, GAT, GCN, GCNII, JKNet, ResGCNPlus
 from deepergcn.nn.networks.baselines import Baseline
+from deepergcn.nn.networks.propagation import NormalizedAdjacency
 from tests.nn.networks.test_baselines import EDGE_ATTR, EDGES, X
 
 NODES = X.shape[0]
@@ -55,6 +57,51 @@ def test_appnp_is_personalized_pagerank() -> None:
     for _ in range(5):
         h = 0.9 * a @ h + 0.1 * first
     assert_close(model(X, EDGES), headed(model, h))
+
+
+def watch(model: Baseline) -> list[int]:
+    """Every width on which the layers of ``model`` will be called."""
+    widths: list[int] = []
+    for layer in model.layers:
+        layer.register_forward_pre_hook(lambda _, inputs: widths.append(inputs[0].shape[1]))
+    return widths
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_appnp_propagates_the_outputs_where_they_are_fewer_than_the_channels(
+    training: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = make(APPNP, num_layers=5, dropout=0.5).train(training)
+    widths: list[int] = []
+    times = NormalizedAdjacency.times
+
+    def watched(matrix: NormalizedAdjacency, x: Tensor) -> Tensor:
+        widths.append(x.shape[1])
+        return times(matrix, x)
+
+    monkeypatch.setattr(NormalizedAdjacency, "times", watched)
+
+    def result(pass_: Callable[[], Tensor]) -> tuple[Tensor, ...]:
+        torch.manual_seed(1)
+        out = pass_()
+        return out, *torch.autograd.grad(out.square().sum(), list(model.parameters()))
+
+    narrow = result(lambda: model(X, EDGES))
+    assert widths == [2] * 5
+    assert_close(narrow, result(lambda: headed(model, model.embed(X, EDGES))))
+    assert widths == [2] * 5 + [8] * 5
+
+
+def test_appnp_propagates_the_channels_where_its_layers_or_head_are_watched() -> None:
+    expected = make(APPNP)(X, EDGES)
+    watched, pruned, wide = make(APPNP), make(APPNP), APPNP(3, 9, hidden_channels=8, num_layers=3)
+    seen = watch(watched)
+    assert_close(watched(X, EDGES), expected)
+    assert seen == [8] * 3
+    assert isinstance(pruned.head, nn.Linear)
+    pruned.head.register_forward_hook(lambda module, inputs, out: 2 * out)
+    assert_close(pruned(X, EDGES), 2 * expected)
+    assert_close(wide.eval()(X, EDGES), headed(wide, wide.embed(X, EDGES)))
 
 
 def test_the_steps_of_appnp_have_no_weights() -> None:

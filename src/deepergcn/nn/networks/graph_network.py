@@ -216,7 +216,7 @@ class GraphNetwork(nn.Module):
         encoding.
         """
         given_descriptors = x.get("descriptors") if isinstance(x, Data) else descriptors
-        given = _inputs(x, edge_index, edge_attr, batch, num_graphs)
+        given = network_inputs(x, edge_index, edge_attr, batch, num_graphs)
         h = self._encode_nodes(given.x)
         graph = self.shared_graph(given.edge_index, h.shape[0])
         edge = self._prepare_edges(given.edge_attr)
@@ -285,7 +285,7 @@ class GraphNetwork(nn.Module):
             return term
         return encoder.prepare(edge) if isinstance(encoder, EdgeEncoder) else edge
 
-    def _graphs(self, given: "_Inputs", h: Tensor) -> tuple[Tensor | None, int]:
+    def _graphs(self, given: "Inputs", h: Tensor) -> tuple[Tensor | None, int]:
         if self.level != "graph" and self.virtual_node is None:
             return None, 0
         batch = given.batch
@@ -361,7 +361,9 @@ def joint_dynamics(convs: Sequence[nn.Module]) -> dict[str, float | list[float]]
     }
 
 
-class _Inputs(NamedTuple):
+class Inputs(NamedTuple):
+    """What a forward pass is given."""
+
     x: Tensor
     edge_index: Tensor | Adjacency
     edge_attr: EdgeInput | None
@@ -369,13 +371,13 @@ class _Inputs(NamedTuple):
     num_graphs: int | None
 
 
-def _inputs(
+def network_inputs(
     x: Tensor | Data,
     edge_index: Tensor | Adjacency | None,
     edge_attr: EdgeInput | None,
     batch: Tensor | None,
     num_graphs: int | None,
-) -> _Inputs:
+) -> Inputs:
     """What a forward pass was given, taken out of a PyG ``Data`` where it is in one."""
     if not isinstance(x, Tensor):
         if not isinstance(x, Data):
@@ -391,4 +393,4 @@ def _inputs(
             raise InputError("x: expected node features, the graph has none")
     if edge_index is None:
         raise InputError("edge_index: expected the edges of the graph, got None")
-    return _Inputs(x, edge_index, edge_attr, batch, num_graphs)
+    return Inputs(x, edge_index, edge_attr, batch, num_graphs)

@@ -10,6 +10,7 @@ network.
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch_geometric.data import Data
 from torch_geometric.nn import APPNP as Propagation  # noqa: N811, the network has this name here
 from torch_geometric.nn import GATConv, GCN2Conv, JumpingKnowledge
 
@@ -17,11 +18,12 @@ from deepergcn.errors import InputError
 from deepergcn.nn.blocks import Block
 from deepergcn.nn.encoders.edges import EdgeInput
 from deepergcn.nn.networks.baselines import GCN, Baseline, EncodedConv
-from deepergcn.nn.networks.graph_network import MakeConv, Wiring
+from deepergcn.nn.networks.graph_network import MakeConv, Wiring, network_inputs
 from deepergcn.nn.networks.propagation import NormalizedAdjacency, needs_messages
 from deepergcn.nn.norms import NormName
 from deepergcn.nn.pyg.adjacency_cache import cached_adjacency
 from deepergcn.nn.reversible.layers import RevBlock
+from deepergcn.nn.unchanged import is_unchanged
 from deepergcn.ops import Adjacency
 
 
@@ -75,8 +77,16 @@ class InitialResidual(Baseline):
     def _through_layers(
         self, h: Tensor, graph: Tensor | Adjacency, edge: EdgeInput | None, batch: Tensor | None, num_graphs: int
     ) -> Tensor:
-        h = first = F.dropout(F.relu(h), self.dropout, self.training)
-        matrix = NormalizedAdjacency.of(graph, h.dtype) if isinstance(graph, Adjacency) else graph
+        return self._from(self._first(h), graph, edge)
+
+    def _first(self, h: Tensor) -> Tensor:
+        """h_0."""
+        return F.dropout(F.relu(h), self.dropout, self.training)
+
+    def _from(self, first: Tensor, graph: Tensor | Adjacency, edge: EdgeInput | None) -> Tensor:
+        """What the layers make of h_0."""
+        matrix = NormalizedAdjacency.of(graph, first.dtype) if isinstance(graph, Adjacency) else graph
+        h = first
         for layer in self._blocks():
             h = layer(h, matrix, edge, first)
         return h
@@ -88,8 +98,35 @@ class APPNP(InitialResidual):
     h_{l+1} = (1 - alpha) A h_l + alpha h_0,    A the normalized adjacency matrix of GCN
 
     The encoder and the head are the MLP whose outputs are propagated: the linear head commutes with the steps, up to
-    its bias.
+    its bias. It therefore comes before them where the outputs are fewer than the channels; ``embed`` returns the
+    propagated features in any case.
     """
+
+    def forward(
+        self,
+        x: Tensor | Data,
+        edge_index: Tensor | Adjacency | None = None,
+        edge_attr: EdgeInput | None = None,
+        batch: Tensor | None = None,
+        num_graphs: int | None = None,
+        edge_label_index: Tensor | None = None,
+        descriptors: Tensor | None = None,
+    ) -> Tensor:
+        """The output [nodes, outputs], [graphs, outputs] or [pairs, outputs], see :class:`GraphNetwork`."""
+        head = self.head
+        if not (isinstance(head, nn.Linear) and self._narrows(head)):
+            return super().forward(x, edge_index, edge_attr, batch, num_graphs, edge_label_index, descriptors)
+        given = network_inputs(x, edge_index, edge_attr, batch, num_graphs)
+        h = self._encode_nodes(given.x)
+        graph = self.shared_graph(given.edge_index, h.shape[0])
+        out = self._from(F.linear(self._first(h), head.weight), graph, None)
+        return out if head.bias is None else out + head.bias
+
+    def _narrows(self, head: nn.Linear) -> bool:
+        """Whether the head makes the features of vertices narrower, and nobody watches it or the layers."""
+        narrows = self.level == "node" and type(head) is nn.Linear and head.out_features < self.hidden_channels
+        unchanged = all(map(is_unchanged, (head, *self.layers.modules())))
+        return narrows and unchanged and not needs_messages(self.layers)
 
     def _wiring(self, i: int, count: int, block: str) -> Wiring:
         return Wiring(block, norm=False, relu=False)
@@ -122,7 +159,7 @@ class PageRankStep(nn.Module):
 
     def forward(self, x: Tensor, graph: Tensor | NormalizedAdjacency, first: Tensor) -> Tensor:
         moved = graph.times(x) if isinstance(graph, NormalizedAdjacency) else self.propagation(x, graph)
-        return (1 - self.alpha) * moved + self.alpha * first
+        return torch.lerp(moved, first, self.alpha)
 
 
 class IdentityMapping(nn.Module):
