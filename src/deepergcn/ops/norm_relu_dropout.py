@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from deepergcn.ops.kernels import normalization
 from deepergcn.ops.kernels.cpu import norm_relu_dropout as kernels
-from deepergcn.ops.kernels.cpu.machine.intrinsics import WIDEST
+from deepergcn.ops.kernels.cpu.machine.arrays import WIDEST
 from deepergcn.ops.kernels.normalization import Mask, Norm, Passes
 from deepergcn.ops.operators import device
 from deepergcn.ops.operators.aggregation import gradients_of, is_eager, needs_definition

@@ -13,7 +13,7 @@ from deepergcn.ops.edge import EdgeTerm
 from deepergcn.ops.kernels.contract import Gradients, Tensors, nonzero_power
 from deepergcn.ops.kernels.cpu import power_mean as on_edges
 from deepergcn.ops.kernels.cpu import power_mean_nodes as on_nodes
-from deepergcn.ops.kernels.cpu.affine_steps import POWER_MEAN
+from deepergcn.ops.kernels.cpu.affine.backward_step import POWER_MEAN
 from deepergcn.ops.operators import affine
 from deepergcn.ops.operators.aggregation import register
 from deepergcn.ops.operators.cpu import Array, array, chunk_count, edge_arrays, floor_and_eps, run_backward

@@ -24,7 +24,7 @@ from deepergcn.nn.unchanged import is_unchanged
 from deepergcn.nn.virtual_node import VirtualNode
 from deepergcn.ops import Adjacency, Table
 from deepergcn.ops.check import check_inputs, check_parameter
-from deepergcn.ops.kernels.cpu.machine.intrinsics import WIDEST
+from deepergcn.ops.kernels.cpu.machine.arrays import WIDEST
 from deepergcn.ops.norm_relu_dropout import norm_relu_and_sums
 from deepergcn.ops.operators.aggregation import is_eager
 from deepergcn.ops.path import is_forward_only, on_plain_path

@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from deepergcn.ops.kernels.cpu import affine as kernels
-from deepergcn.ops.kernels.cpu.affine_steps import BETA, BIAS, CONSTANTS, DBETA, SIGN, SLOPE, SUMS
-from deepergcn.ops.kernels.cpu.machine.intrinsics import AT_ONCE
+from deepergcn.ops.kernels.cpu.affine import kernels
+from deepergcn.ops.kernels.cpu.affine.edges import BETA, BIAS, CONSTANTS, DBETA, SIGN, SLOPE, SUMS
+from deepergcn.ops.kernels.cpu.machine.arrays import AT_ONCE
 from deepergcn.ops.kernels.cpu.machine.lanes import LANES
 from deepergcn.ops.operators.cpu import Array, array, channel_of_lanes, chunk_count, floor_and_eps, in_blocks
 

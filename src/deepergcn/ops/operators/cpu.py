@@ -13,7 +13,7 @@ from torch import Tensor
 
 from deepergcn.errors import InputError
 from deepergcn.ops.kernels.cpu.backward import backward
-from deepergcn.ops.kernels.cpu.machine.intrinsics import AT_ONCE
+from deepergcn.ops.kernels.cpu.machine.arrays import AT_ONCE
 from deepergcn.ops.kernels.cpu.machine.lanes import LANES
 
 _MOST_CHUNKS = 64

@@ -8,7 +8,7 @@ from torch import Tensor
 from deepergcn.ops.adjacency import Adjacency
 from deepergcn.ops.check import Parameter, check_inputs, check_parameter
 from deepergcn.ops.edge import Affine, EdgeTerm, Table
-from deepergcn.ops.kernels.cpu.machine.intrinsics import MOST_FEATURES, WIDEST
+from deepergcn.ops.kernels.cpu.machine.arrays import MOST_FEATURES, WIDEST
 from deepergcn.ops.operators import device
 from deepergcn.ops.operators.aggregation import Aggregate
 from deepergcn.ops.scaling import scale_by_degree

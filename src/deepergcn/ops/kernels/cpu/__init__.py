@@ -1,1 +1,1 @@
-"""CPU kernels in Numba, one file an aggregation; ``machine`` is what they are written with."""
+"""CPU kernels in Numba, one file an aggregation; in ``affine`` for few edge features, in ``machine`` what all share."""

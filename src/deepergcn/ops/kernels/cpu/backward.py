@@ -18,7 +18,7 @@ is added by two chunks to the same place, and the chunks' sums are added in thei
 
 from numba.extending import overload
 
-from deepergcn.ops.kernels.cpu.machine.intrinsics import bare, prefetch_row, sum_rows, working_row, working_rows
+from deepergcn.ops.kernels.cpu.machine.arrays import bare, prefetch_row, sum_rows, working_row, working_rows
 from deepergcn.ops.kernels.cpu.machine.jit import INSIDE, OPTIONS, body, kernel
 from deepergcn.ops.kernels.cpu.machine.maths import log, root_of_exp, weight
 from deepergcn.ops.kernels.cpu.machine.record import write_call

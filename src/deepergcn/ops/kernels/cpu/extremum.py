@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from deepergcn.ops.kernels.cpu.machine.intrinsics import bare, choose, prefetch_row, working_row
+from deepergcn.ops.kernels.cpu.machine.arrays import bare, prefetch_row, working_row
+from deepergcn.ops.kernels.cpu.machine.intrinsics import choose
 from deepergcn.ops.kernels.cpu.machine.jit import body, kernel
 from deepergcn.ops.kernels.cpu.machine.record import write_call
 from deepergcn.ops.kernels.cpu.rows import (

@@ -7,7 +7,8 @@ the same bits for any number of threads, and never stored.
 import numpy as np
 from numba import njit
 
-from deepergcn.ops.kernels.cpu.machine.intrinsics import bare, mixed, nth_key, row_of, sum_rows, working_row
+from deepergcn.ops.kernels.cpu.machine.arrays import bare, row_of, sum_rows, working_row
+from deepergcn.ops.kernels.cpu.machine.intrinsics import mixed, nth_key
 from deepergcn.ops.kernels.cpu.machine.jit import LANES, body, kernel
 from deepergcn.ops.kernels.cpu.machine.record import write_call
 from deepergcn.ops.kernels.cpu.rows import FLUSH, chunk_begin, flush

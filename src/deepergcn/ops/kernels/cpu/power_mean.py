@@ -9,7 +9,7 @@ The slope in p is a mean of terms that are never negative, so that it has no can
 
 import numpy as np
 
-from deepergcn.ops.kernels.cpu.machine.intrinsics import bare, prefetch_row, working_row, working_rows
+from deepergcn.ops.kernels.cpu.machine.arrays import bare, prefetch_row, working_row, working_rows
 from deepergcn.ops.kernels.cpu.machine.jit import body, kernel
 from deepergcn.ops.kernels.cpu.machine.maths import excess, exp_pair, log, log1p, root_of_exp
 from deepergcn.ops.kernels.cpu.machine.record import write_call

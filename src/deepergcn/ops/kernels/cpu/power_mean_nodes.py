@@ -13,7 +13,7 @@ Logarithms of powers are kept in float64, so that M has full float32 accuracy ho
 division by p makes this the path of powers that are not small.
 """
 
-from deepergcn.ops.kernels.cpu.machine.intrinsics import prefetch_pair, prefetch_row, working_row
+from deepergcn.ops.kernels.cpu.machine.arrays import prefetch_pair, prefetch_row, working_row
 from deepergcn.ops.kernels.cpu.machine.jit import body, kernel
 from deepergcn.ops.kernels.cpu.machine.maths import excess_of, exp_of_double, log_in_double
 from deepergcn.ops.kernels.cpu.machine.record import write_call

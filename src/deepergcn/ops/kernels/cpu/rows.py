@@ -11,17 +11,16 @@ import numpy as np
 from numba import njit
 from numba.extending import overload
 
-from deepergcn.ops.kernels.cpu.machine.intrinsics import (
+from deepergcn.ops.kernels.cpu.machine.arrays import (
     AT_ONCE,
     add_products,
     either,
     first_numbers,
-    fma,
-    larger,
     prefetch_item,
     prefetch_row,
     row_of,
 )
+from deepergcn.ops.kernels.cpu.machine.intrinsics import fma, larger
 from deepergcn.ops.kernels.cpu.machine.jit import INSIDE, OPTIONS
 
 _AHEAD = 8  # edges between asking memory for a row and using it

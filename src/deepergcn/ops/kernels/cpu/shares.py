@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from deepergcn.ops.kernels.cpu.machine.intrinsics import working_row
+from deepergcn.ops.kernels.cpu.machine.arrays import working_row
 from deepergcn.ops.kernels.cpu.machine.jit import body, kernel
 from deepergcn.ops.kernels.cpu.machine.record import write_call
 

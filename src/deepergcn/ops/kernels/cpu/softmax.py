@@ -11,7 +11,7 @@ in-edges in a small graph, as most atoms are, takes one pass with all its messag
 import numpy as np
 from numba import njit
 
-from deepergcn.ops.kernels.cpu.machine.intrinsics import bare, prefetch_row, working_row, working_rows
+from deepergcn.ops.kernels.cpu.machine.arrays import bare, prefetch_row, working_row, working_rows
 from deepergcn.ops.kernels.cpu.machine.jit import body, kernel
 from deepergcn.ops.kernels.cpu.machine.maths import weight
 from deepergcn.ops.kernels.cpu.machine.record import write_call

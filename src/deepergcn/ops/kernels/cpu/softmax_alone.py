@@ -10,7 +10,8 @@ itself to what it hears: each would be a pass over all features otherwise.
 import numpy as np
 from numba import njit
 
-from deepergcn.ops.kernels.cpu.machine.intrinsics import bare, either, larger, row_of, working_row
+from deepergcn.ops.kernels.cpu.machine.arrays import bare, either, row_of, working_row
+from deepergcn.ops.kernels.cpu.machine.intrinsics import larger
 from deepergcn.ops.kernels.cpu.machine.jit import body, kernel
 from deepergcn.ops.kernels.cpu.machine.maths import weight
 from deepergcn.ops.kernels.cpu.machine.record import write_call

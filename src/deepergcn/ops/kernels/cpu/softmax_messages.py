@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from deepergcn.ops.kernels.cpu.machine.intrinsics import bare, block_rows
+from deepergcn.ops.kernels.cpu.machine.arrays import bare, block_rows
 from deepergcn.ops.kernels.cpu.machine.jit import body, kernel
 from deepergcn.ops.kernels.cpu.machine.lanes import LANES, Code, block_row, first_channel
 from deepergcn.ops.kernels.cpu.machine.record import write_call

@@ -20,7 +20,8 @@ vectorising.
 
 import numpy as np
 
-from deepergcn.ops.kernels.cpu.machine.intrinsics import choose, prefetch_pair, prefetch_row, working_row
+from deepergcn.ops.kernels.cpu.machine.arrays import prefetch_pair, prefetch_row, working_row
+from deepergcn.ops.kernels.cpu.machine.intrinsics import choose
 from deepergcn.ops.kernels.cpu.machine.jit import body, kernel
 from deepergcn.ops.kernels.cpu.machine.maths import exp_of_double
 from deepergcn.ops.kernels.cpu.machine.record import write_call

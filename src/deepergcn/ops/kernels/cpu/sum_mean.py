@@ -1,6 +1,6 @@
 """The sum of the messages; the mean is it over the degree."""
 
-from deepergcn.ops.kernels.cpu.machine.intrinsics import bare, prefetch_row, working_row
+from deepergcn.ops.kernels.cpu.machine.arrays import bare, prefetch_row, working_row
 from deepergcn.ops.kernels.cpu.machine.jit import body, kernel
 from deepergcn.ops.kernels.cpu.machine.record import write_call
 from deepergcn.ops.kernels.cpu.rows import (

@@ -18,10 +18,8 @@ RECORD = 4096  # bytes of a record; a kernel takes about a thousand
 _BYTE = ir.IntType(8).as_pointer()
 _WORD = ir.IntType(64)
 _AGAIN = ir.FunctionType(ir.VoidType(), [_BYTE, _WORD, _WORD])  # of the record, the chunk and the number of chunks
-_RESULTS, _COUNTS = (
-    2,
-    2,
-)  # a function of Numba takes the places of its results, and a kernel chunk and chunks after them
+_RESULTS = 2  # places that a function of Numba takes for its results
+_COUNTS = 2  # places of a kernel's chunk and chunks, which follow them
 
 
 @intrinsic

@@ -9,19 +9,11 @@ import numpy as np
 from numba import njit
 from numba.extending import overload
 
-from deepergcn.ops.kernels.cpu.affine_power_mean import power_mean_step
-from deepergcn.ops.kernels.cpu.affine_steps import (
-    STATE,
-    SUMS,
-    backward_step,
-    copy_all,
-    extremum_step,
-    finish,
-    finish_source,
-    softmax_step,
-    sum_step,
-)
-from deepergcn.ops.kernels.cpu.machine.intrinsics import AT_ONCE, bare, block_rows, prefetch_row
+from deepergcn.ops.kernels.cpu.affine.backward_step import backward_step, finish_source
+from deepergcn.ops.kernels.cpu.affine.edges import STATE, SUMS, copy_all
+from deepergcn.ops.kernels.cpu.affine.power_mean_step import power_mean_step
+from deepergcn.ops.kernels.cpu.affine.steps import extremum_step, finish, softmax_step, sum_step
+from deepergcn.ops.kernels.cpu.machine.arrays import AT_ONCE, bare, block_rows, prefetch_row
 from deepergcn.ops.kernels.cpu.machine.jit import INSIDE, body, kernel
 from deepergcn.ops.kernels.cpu.machine.lanes import LANES, first_channel
 from deepergcn.ops.kernels.cpu.machine.record import write_call

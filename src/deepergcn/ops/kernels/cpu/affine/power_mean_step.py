@@ -1,4 +1,4 @@
-"""What ``affine_steps`` is for the other aggregations, for PowerMean_Agg; the equations are those of ``power_mean``.
+"""What ``steps`` is for the other aggregations, for PowerMean_Agg; the equations are those of ``power_mean``.
 
 Where p is learned, the slope dM/dp of a target with several segments of edges is put together from those of its parts
 a, with n_a messages, sum S_a and mean M_a: as the slope is a relative entropy, divided by p^2, it is theirs, weighed by
@@ -10,7 +10,7 @@ their shares in S, and that between them. Nothing is subtracted, and no edge is 
 from numba import types
 from numba.extending import intrinsic
 
-from deepergcn.ops.kernels.cpu.affine_steps import BETA, INVERSE, SIGN, Edges
+from deepergcn.ops.kernels.cpu.affine.edges import BETA, INVERSE, SIGN, Edges
 from deepergcn.ops.kernels.cpu.machine.lanes import LANES, LN2
 
 
