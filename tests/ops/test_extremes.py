@@ -180,6 +180,8 @@ SPECIAL = (math.nan, math.inf, -math.inf, 0.0, -0.0, 2.0**-149)
         ("min", {}),
         ("softmax", {"beta": 1.5}),
         ("softmax", {"beta": -2.0}),
+        ("softmax", {"beta": 1.5, "semi_gradient": True}),
+        ("softmax", {"beta": -2.0, "semi_gradient": True}),
         ("power_mean", {"p": -1.0}),
         ("power_mean", {"p": 2.0}),
     ],

@@ -69,6 +69,8 @@ def softmax(
     """
     check_types(x, adjacency)
     check_parameter("beta", beta, x.shape[-1], x.device)
+    if semi_gradient and isinstance(beta, Tensor):
+        beta = beta.detach()  # weights that are constants lead to no beta
     if not has_kernels(x):
         return plain.softmax(x, adjacency, edge, beta=beta, y=y, semi_gradient=semi_gradient, eps=eps)
 

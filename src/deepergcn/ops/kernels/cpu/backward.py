@@ -167,7 +167,8 @@ def _derivative(rule, v, row, edge, part, floor, eps, dh, acc, dbeta):
             w = share[v, j] * weight(beta[j] * below)
             away = below - offset[v, j]
             dbeta[j] += w * away * away
-            d = zero if h <= floor else w + slope[j] * w * away
+            whole = w if slope[j] == zero else w + slope[j] * w * away  # 0 times an infinite distance is NaN
+            d = zero if h <= floor else whole
             dh[j] = d
             acc[j] += d
 

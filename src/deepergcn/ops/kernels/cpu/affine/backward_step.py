@@ -35,7 +35,8 @@ def _softmax(c, h, rows, dbeta):
     away = below - offset
     push = w * away
     dbeta.set(dbeta.get() + push * away)
-    return w + c.constants[SLOPE] * push
+    slope = c.constants[SLOPE]
+    return w.where(slope.compare("==", 0.0), w + slope * push)  # 0 times an infinite distance is NaN
 
 
 def _extremum(c, h, rows, dbeta):
