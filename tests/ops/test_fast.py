@@ -119,7 +119,10 @@ def test_semi_gradient(case: Case, beta: float) -> None:
 @pytest.mark.parametrize("kind", [None, "dense", "affine"])
 def test_the_semi_gradient_leads_to_no_beta(kind: str | None) -> None:
     x, edge_index = torch.rand(4, 8), torch.tensor([[0, 1, 2, 3], [0, 0, 0, 1]])
-    terms = {"dense": ops.Dense(torch.rand(4, 8)), "affine": ops.Affine(torch.rand(4, 2), torch.rand(8, 2))}
+    terms: dict[str, ops.EdgeTerm] = {
+        "dense": ops.Dense(torch.rand(4, 8)),
+        "affine": ops.Affine(torch.rand(4, 2), torch.rand(8, 2)),
+    }
     x.requires_grad_()
     beta = torch.tensor(0.5, requires_grad=True)
     adjacency = ops.Adjacency.from_edge_index(edge_index, 4)
