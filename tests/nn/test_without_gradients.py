@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from deepergcn.errors import InputError
 from deepergcn.nn import DeeperGCN, DyResGEN
@@ -114,6 +114,23 @@ def test_a_hook_is_called(taken: list[bool]) -> None:
         network(*inputs)
     assert len(seen) == 1
     assert taken[-2:] == [False, True]
+
+
+class Louder(nn.Sequential):
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = 2 * self[0](x)
+        return out
+
+
+@pytest.mark.parametrize("mlp", [nn.Linear(16, 16), Louder(nn.Linear(16, 16))], ids=lambda mlp: type(mlp).__name__)
+def test_another_mlp_is_called(mlp: nn.Module, taken: list[bool]) -> None:
+    network, inputs = _network(), _inputs()
+    conv: Any = network.layers[2].conv
+    conv.mlp = mlp
+    with torch.no_grad(), forward_only():
+        alone = network(*inputs)
+    assert taken[-2:] == [False, True]
+    torch.testing.assert_close(alone, network(*inputs).detach(), rtol=1e-5, atol=1e-5)
 
 
 def test_vertices_in_another_order(taken: list[bool]) -> None:

@@ -1,7 +1,7 @@
 """Lazy Linear layers: an input width of -1 is taken from the first input."""
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 UNKNOWN = -1
 """The width that is taken from the first input, as in PyTorch Geometric."""
@@ -14,9 +14,13 @@ def linear(in_channels: int, out_channels: int, bias: bool = True) -> nn.Linear:
     return nn.Linear(in_channels, out_channels, bias=bias)
 
 
-def known_width(layer: nn.Linear) -> int | None:
-    """The input width; None while it is unknown."""
-    return None if isinstance(layer.weight, nn.UninitializedParameter) else layer.weight.shape[1]
+def known_width(layer: nn.Module) -> int | None:
+    """The input width; None while it is unknown, or if a layer in the place of a Linear layer does not say it."""
+    weight = getattr(layer, "weight", None)
+    if isinstance(weight, nn.UninitializedParameter):
+        return None
+    width: int | None = weight.shape[1] if isinstance(weight, Tensor) else getattr(layer, "in_features", None)
+    return width
 
 
 def fix_width(layer: nn.Linear, width: int) -> None:

@@ -1,13 +1,16 @@
 """Encoders give what Linear layers and embedding tables give, in the smallest form."""
 
 import math
+import warnings
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.utils import prune
 from torch.testing import assert_close
 
 from deepergcn.errors import InputError
@@ -15,6 +18,7 @@ from deepergcn.nn import (
     AffineEncoder,
     CategoricalEncoder,
     CategoricalNodeEncoder,
+    EdgeEncoder,
     LinearNodeEncoder,
     MixedNodeEncoder,
     SpeciesNodeEncoder,
@@ -50,6 +54,74 @@ def test_two_linear_layers_fold_into_one_with_the_gradients_of_two() -> None:
     folded = torch.autograd.grad(term.materialize().square().sum(), parameters)
     stacked = torch.autograd.grad(layer.linear(shared.linear(features)).square().sum(), parameters)
     assert_close(folded, stacked)
+
+
+class LowRank(nn.Module):
+    """A Linear layer and a learned change of it, as adapters are; it shows the weight of the former alone."""
+
+    def __init__(self, base: nn.Linear) -> None:
+        super().__init__()
+        self.base, self.change = base, nn.Linear(base.in_features, base.out_features)
+        self.in_features, self.weight, self.bias = base.in_features, base.weight, base.bias
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.base(x) + self.change(x)
+        return out
+
+
+def normalized(layer: Any) -> Any:
+    with warnings.catch_warnings(action="ignore"):  # it is deprecated, and much used
+        nn.utils.weight_norm(layer)
+    layer.weight_g.data.mul_(2)
+    return layer
+
+
+@pytest.mark.parametrize("change", [LowRank, normalized, prune.identity])
+@pytest.mark.parametrize("below", [None, AffineEncoder(3, 8), CategoricalEncoder((4, 2), 8)], ids=type)
+def test_a_replaced_or_hooked_layer_is_called(change: Any, below: EdgeEncoder | None) -> None:
+    torch.manual_seed(0)
+    encoder, calls = AffineEncoder(8, 16), []
+    changed: Any = change(encoder.linear, *["weight"] * (change is prune.identity))
+    encoder.linear = changed
+    changed.register_forward_hook(lambda *_: calls.append(1))
+    features = torch.randint(2, (5, 2)) if isinstance(below, CategoricalEncoder) else torch.rand(5, 3)
+    term = torch.rand(5, 8) if below is None else below(features)
+    dense = term if isinstance(term, Tensor) else term.materialize()
+    for _ in range(2):
+        found = encoder(term).materialize()
+        assert calls
+        assert_close(found, changed(dense))
+        weights = list(encoder.parameters())
+        for ours, theirs in zip(
+            torch.autograd.grad(found.sum(), weights, retain_graph=True),
+            torch.autograd.grad(changed(dense).sum(), weights),
+            strict=True,
+        ):
+            assert_close(ours, theirs)
+
+
+def test_pruned_tables_are_pruned_anew_in_every_pass() -> None:
+    encoder: Any = CategoricalEncoder((4, 2), 8)
+    prune.l1_unstructured(encoder.tables, "weight", amount=0.3)
+    for _ in range(2):
+        encoder(torch.zeros(3, 2, dtype=torch.int64)).materialize().sum().backward()
+        with torch.no_grad():
+            encoder.tables.weight_orig += 1
+    categories = torch.tensor([[3, 1], [0, 0]])
+    pruned = encoder.tables.weight_orig * encoder.tables.weight_mask
+    assert_close(encoder(categories).materialize(), pruned[categories[:, 0]] + pruned[4 + categories[:, 1]])
+
+
+def test_layers_of_eight_bits() -> None:
+    layers = nn.ModuleList([LinearNodeEncoder(8, 16), AffineEncoder(8, 16)])
+    with warnings.catch_warnings(action="ignore"):  # PyTorch wants another package to be used
+        quantized = torch.ao.quantization.quantize_dynamic(layers, {nn.Linear}, torch.qint8)
+    x = torch.rand(5, 8)
+    for ours, theirs in zip(quantized, layers, strict=True):
+        found, expected = ours(x), theirs(x)
+        if not isinstance(found, Tensor):
+            found, expected = found.materialize(), expected.materialize()
+        assert_close(found, expected, rtol=0.05, atol=0.05)
 
 
 def test_an_affine_layer_on_shared_categories_changes_the_table_only() -> None:

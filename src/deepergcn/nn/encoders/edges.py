@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from deepergcn.errors import InputError
 from deepergcn.nn.encoders.tables import Tables
 from deepergcn.nn.lazy import UNKNOWN, fix_width, known_width, linear
+from deepergcn.nn.unchanged import is_unchanged
 from deepergcn.ops import Affine, Dense, EdgeTerm, Table
 
 WIDEST_AFFINE = 64
@@ -51,7 +52,7 @@ class AffineEncoder(EdgeEncoder):
     """h_e = W f_e + b, kept as the small matrix W and the raw features.
 
     Applied to the edge term of another encoder, such as one shared by all layers, this Linear layer is folded into it:
-    two consecutive Linear layers cost as much as one.
+    two consecutive Linear layers cost as much as one. A layer that you have replaced or hooked is called instead.
 
     Args:
         in_channels: the width of the raw features, or of the edge term below; -1 takes it from the first input.
@@ -74,27 +75,25 @@ class AffineEncoder(EdgeEncoder):
             case Categories():
                 raise InputError("edge_attr: expected floating-point features, got categories")
             case Tensor():
-                if edge.dim() != 2 or edge.shape[1] != width or not edge.is_floating_point():
+                if edge.dim() != 2 or width not in (edge.shape[1], None) or not edge.is_floating_point():
                     raise InputError(
                         f"edge_attr: expected a floating-point tensor [edges, {width}], "
                         f"got {edge.dtype} {list(edge.shape)}"
                     )
-            case Affine(weight=below) if below.shape[0] != width:
-                raise InputError(f"edge_encoder: expected an edge term of {width} channels, got {below.shape[0]}")
-            case Table(table=below) | Dense(features=below) if below.shape[1] != width:
-                raise InputError(f"edge_encoder: expected an edge term of {width} channels, got {below.shape[1]}")
+            case _ if width not in (_width(edge), None):
+                raise InputError(f"edge_encoder: expected an edge term of {width} channels, got {_width(edge)}")
         return edge
 
-    def _fixed_width(self, edge: EdgeInput) -> int:
-        """The input width; if it is not known yet, it is fixed to that of ``edge``."""
-        width = known_width(self.linear)
-        if width is None:
-            width = _width(edge)
-            fix_width(self.linear, width)
-        return width
+    def _fixed_width(self, edge: EdgeInput) -> int | None:
+        """The input width; that of a lazy layer is fixed to that of ``edge``. None for a layer that does not say it."""
+        if isinstance(self.linear, nn.LazyLinear) and known_width(self.linear) is None:
+            fix_width(self.linear, _width(edge))
+        return known_width(self.linear)
 
     def forward(self, edge: EdgeInput) -> EdgeTerm:
         edge = self.prepare(edge)
+        if type(self.linear).forward is not nn.Linear.forward or not is_unchanged(self.linear):
+            return Dense(self.linear(edge if isinstance(edge, Tensor) else edge.materialize()))
         if not isinstance(edge, Tensor):
             return edge.linear(self.linear.weight, self.linear.bias)
         if edge.shape[1] > WIDEST_AFFINE:
@@ -165,7 +164,7 @@ class CategoricalEncoder(EdgeEncoder):
 
     def forward(self, edge: EdgeInput) -> EdgeTerm:
         codes, rows, multi_hot = self.prepare(edge)
-        return Table(codes, self.tables.lookup(rows, multi_hot))
+        return Table(codes, self.tables(rows, multi_hot))
 
 
 EdgeEncoderSpec = int | Sequence[int] | EdgeEncoder | None

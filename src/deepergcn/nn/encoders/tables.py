@@ -85,6 +85,8 @@ class Tables(nn.Module):
             return multi_hot @ self.weight
         return F.embedding_bag(categories.long() + self.offsets, self.weight, mode="sum")
 
-    def forward(self, categories: Tensor) -> Tensor:
-        self.check(categories)
-        return self.lookup(categories)
+    def forward(self, categories: Tensor, multi_hot: Tensor | None = None) -> Tensor:
+        """``lookup``, with a check of categories that no ``multi_hot`` has been made of."""
+        if multi_hot is None:
+            self.check(categories)
+        return self.lookup(categories, multi_hot)

@@ -129,6 +129,7 @@ def _fits_layer(layer: Block) -> bool:
         and type(aggregation) is SoftmaxAggregation
         and isinstance(aggregation.y, float | int)
         and aggregation.y == 0
+        and type(conv.mlp) is nn.Sequential
         and type(conv.mlp[-1]) is nn.Linear
         and conv.mlp[-1].weight.dtype == torch.float32
     )
