@@ -81,6 +81,13 @@ def test_recomputing_is_in_the_mode_that_forward_had(training: bool) -> None:
     assert_close(found[0], found[1], rtol=0, atol=0)
 
 
+def test_recomputing_once_for_every_backward() -> None:
+    block, x = make(ResPlusBlock, dropout=0.5, checkpoint=True), features()
+    loss = block(x, EDGES).square().sum()
+    first, second = (torch.autograd.grad(loss, [x, *block.parameters()], retain_graph=again) for again in (True, False))
+    assert_close(first, second, rtol=0, atol=0)
+
+
 def test_running_statistics_that_changed_before_they_are_recomputed_with_are_noticed() -> None:
     block = make(ResPlusBlock, checkpoint=True).eval()
     out = block(features(), EDGES)

@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Any, TypeVar
 
 import torch
@@ -24,7 +24,7 @@ def recompute(modules: Sequence[nn.Module], function: Callable[..., R], *args: A
     """
 
     def contexts() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
-        return nullcontext(), _again(modules, Conditions(modules))
+        return nullcontext(), _Again(modules)
 
     out: R
     if is_traced():  # transforms of torch.func take no checkpoints, and what is exported has no backward
@@ -76,10 +76,18 @@ def versions(tensors: Sequence[Tensor]) -> "array[int]":
     return array("q", (n for t in tensors for n in (id(t), -1 if t.is_inference() else t._version)))
 
 
-@contextmanager
-def _again(modules: Sequence[nn.Module], conditions: Conditions) -> Iterator[None]:
-    with conditions.restored(), statistics_kept(*modules):
-        yield
+class _Again(AbstractContextManager[None]):
+    """The conditions of a forward that is run again: once for every backward of a graph that is retained."""
+
+    def __init__(self, modules: Sequence[nn.Module]) -> None:
+        self._modules, self._conditions, self._within = modules, Conditions(modules), ExitStack()
+
+    def __enter__(self) -> None:
+        self._within.enter_context(self._conditions.restored())
+        self._within.enter_context(statistics_kept(*self._modules))
+
+    def __exit__(self, *error: Any) -> bool | None:
+        return self._within.__exit__(*error)
 
 
 @contextmanager
