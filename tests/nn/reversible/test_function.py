@@ -208,6 +208,27 @@ def test_backward_can_be_repeated_and_be_for_some_weights_only() -> None:
     assert_close([p.grad for p in model.parameters()], [2 * g for g in before], rtol=0, atol=0)
 
 
+def replicated(module: Any) -> Any:
+    """What ``DataParallel`` runs on another device: weights that are computed, and no parameters."""
+    replica = module._replicate_for_data_parallel()
+    for name, child in module._modules.items():
+        replica._modules[name] = None if child is None else replicated(child)
+    for name, weight in module._parameters.items():
+        if weight is None:
+            replica._parameters[name] = None
+        else:
+            setattr(replica, name, weight * 1)
+    return replica
+
+
+def test_weights_of_replicas_have_gradients() -> None:
+    model = network()
+    expected = trained(copy.deepcopy(model))["grads"]
+    x, edge = inputs()
+    replicated(model)(x, GRAPH, edge, BATCH).square().sum().backward()
+    assert_close({name: p.grad for name, p in model.named_parameters()}, expected)
+
+
 def test_first_layers_can_be_frozen() -> None:
     model = network()
     for module in (model.node_encoder, model.edge_encoder, *list(model.layers)[:2]):

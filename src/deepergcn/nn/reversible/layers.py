@@ -115,10 +115,15 @@ class Pass:
         return len(own) == len(set(own)) and any(weight.requires_grad for weight in self.weights())
 
     def has_lasting_weights(self) -> bool:
-        """Whether backward finds the same weights: ``functional_call`` lends others, spectral norm changes its own."""
+        """Whether backward finds the same weights, as parameters.
+
+        ``functional_call`` lends others, spectral norm changes its own, and replicas of ``DataParallel`` have none.
+        """
         parts = (part for module in self.modules() for part in module.modules())
         return all(isinstance(weight, nn.Parameter) for weight in self.weights()) and not any(
-            isinstance(part, ParametrizationList) and any(True for _ in part.buffers()) for part in parts
+            vars(part).get("_is_replica")
+            or (isinstance(part, ParametrizationList) and any(True for _ in part.buffers()))
+            for part in parts
         )
 
     def given(self) -> list[Tensor]:
