@@ -220,6 +220,8 @@ class GENConv(MessagePassing):
         return m
 
     def _pair(self, x: Tensor | Pair) -> Pair:
+        if not isinstance(x, Tensor) and not (isinstance(x, tuple | list) and len(x) == 2):
+            raise InputError(f"x: expected features or a pair of them, of sources and of targets, got {_found(x)}")
         source, target = large.twice(x) if isinstance(x, Tensor) else x
         widths = (self.in_channels, self.in_channels) if isinstance(self.in_channels, int) else self.in_channels
         for name, features, width, projection in (
@@ -231,9 +233,10 @@ class GENConv(MessagePassing):
             if features is None and name == "target":
                 continue
             if not isinstance(features, Tensor) or not _fits(features, width):
-                found = f"{features.dtype} {list(features.shape)}" if isinstance(features, Tensor) else repr(features)
                 expected = "width" if width == UNKNOWN else width
-                raise InputError(f"x: expected floating-point {name} features [nodes, {expected}], got {found}")
+                raise InputError(
+                    f"x: expected floating-point {name} features [nodes, {expected}], got {_found(features)}"
+                )
         return source, target
 
     def edge_term(self, edge_attr: EdgeInput | None) -> EdgeTerm | Tensor | None:
@@ -246,7 +249,7 @@ class GENConv(MessagePassing):
         if isinstance(edge_attr, Categories) or (
             isinstance(edge_attr, Tensor) and not _fits(edge_attr, self.out_channels)
         ):
-            found = "categories" if isinstance(edge_attr, Categories) else f"{edge_attr.dtype} {list(edge_attr.shape)}"
+            found = "categories" if isinstance(edge_attr, Categories) else _found(edge_attr)
             raise InputError(
                 f"edge_attr: expected a floating-point tensor [edges, {self.out_channels}], since the layer was built "
                 f"without an edge encoder, got {found}"
@@ -265,6 +268,13 @@ class GENConv(MessagePassing):
 
 def _fits(features: Tensor, width: int) -> bool:
     return features.is_floating_point() and features.dim() == 2 and width in (features.shape[1], UNKNOWN)
+
+
+def _found(given: Any) -> str:
+    """What was given in the place of features, for an error message."""
+    if isinstance(given, Tensor):
+        return f"{given.dtype} {list(given.shape)}"
+    return f"a {type(given).__name__} of {len(given)}" if isinstance(given, tuple | list) else type(given).__name__
 
 
 _STEPS = ("message", "aggregate", "update")
