@@ -9,7 +9,7 @@ import pytest
 from deepergcn.errors import InputError
 from deepergcn.recipes.load import load_recipe
 from deepergcn.recipes.schema import Recipe
-from deepergcn.report.tuning import TrialRecord, TuningRecord, read_tuning
+from deepergcn.report.tuning import TrialRecord, TuningRecord, read_tuning, write_tuning
 from deepergcn.runs.callbacks import Callback
 from deepergcn.runs.run import Row, Run
 from deepergcn.runs.state import Progress
@@ -102,9 +102,55 @@ def test_an_interrupted_trial_is_resumed(tmp_path: Path) -> None:
     assert [trial.state for trial in record.trials] == ["complete", "complete"]
     assert record.trials[1].settings == left[1].settings
     assert len(Run.open(folder / left[1].folder).metrics()) == 2
-    journal.write_bytes(b"damaged\n" + journal.read_bytes())
-    with pytest.raises(InputError, match=r"optuna\.log: is damaged"):
-        Tuning(recipe, folder, SPACE).search(3)
+    good[journal] = journal.read_bytes()
+    for damaged in (b"damaged\n", b"\xf0\n", b'{"op_code": 7}\n'):
+        journal.write_bytes(damaged + good[journal])
+        with pytest.raises(InputError, match=r"optuna\.log: is damaged"):
+            Tuning(recipe, folder, SPACE).search(3)
+
+
+def test_a_kill_at_any_write_of_a_search_loses_no_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is written after the kill is lost: Optuna's journal and the record of the search then differ."""
+    from deepergcn.studies.tuning import tune
+
+    class Killed(BaseException):
+        pass
+
+    recipe, folder = small(tmp_path), tmp_path / "tuning"
+    writes = iter(range(99))
+
+    def killed(folder: Path, record: TuningRecord) -> None:
+        if next(writes) == last:
+            raise Killed
+        write_tuning(folder, record)
+
+    monkeypatch.setattr(tune, "write_tuning", killed)
+    # of the first start; at the end of the first trial; when taken up; within the third trial
+    for last in (0, 2, 1, 3):
+        writes = iter(range(99))
+        with pytest.raises(Killed):
+            Tuning(recipe, folder, SPACE).search(3)
+        (folder / f"{JOURNAL}.lock").symlink_to(folder / JOURNAL) if last == 2 else None  # as Optuna's own would be
+    record = Tuning(recipe, folder, SPACE).search(3)
+    assert [trial.state for trial in record.trials] == ["complete"] * 3
+    assert len({trial.folder for trial in record.trials}) == 3
+    assert {trial.folder for trial in record.trials} == {path.name for path in folder.glob("trial-*")}
+    for trial in record.trials:
+        summary = Run.open(folder / trial.folder).summary()
+        assert summary is not None
+        assert trial.score == summary.valid_score
+
+
+def test_a_search_goes_on_with_its_own_data_and_seed_only(tmp_path: Path) -> None:
+    """Its scores could not be compared otherwise: a row more changes which molecules are the validation part."""
+    recipe, folder = small(tmp_path), tmp_path / "tuning"
+    Tuning(recipe, folder, SPACE, seed=1).search(1)
+    with pytest.raises(InputError, match="was started with --seed 1; it cannot be continued with --seed 0"):
+        Tuning(recipe, folder, SPACE)
+    with (tmp_path / "molecules.csv").open("a") as file:
+        file.write("CCO,1,train\n")
+    with pytest.raises(InputError, match=r"the data in .*molecules\.csv has changed since the search was started"):
+        Tuning(recipe, folder, SPACE, seed=1)
 
 
 def test_a_trial_that_fails_is_named_and_the_others_go_on(tmp_path: Path) -> None:
@@ -204,3 +250,13 @@ def test_own_data_is_read_with_the_settings_of_its_reader(
     assert answer.code == 2
     assert "expected train, valid or test" in answer.err
     assert not (tmp_path / "tuning").exists()
+
+
+def test_what_was_found_in_own_data_is_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = ["--molecules", molecules(tmp_path), "--target", "active", "--descriptors", "none"]
+    answer = Program(monkeypatch, capsys)("tune", *words, "--minutes", 0, "--out", tmp_path / "tuning")
+    assert "target    active: binary, since it holds 0 and 1" in answer.out
+    assert "split     " in answer.out
+    assert "no trial has finished" in answer.err

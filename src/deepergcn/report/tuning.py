@@ -38,6 +38,7 @@ class TrialRecord(_Part):
 class TuningRecord(_Part):
     """``tuning.json``: what was searched, all trials, and how much each setting mattered.
 
+    ``seed`` is that of the search and of every trial, ``digest`` that of the data.
     ``importance`` is the share of the variance of the scores that a setting explains (PED-ANOVA), empty for few trials.
     """
 
@@ -45,6 +46,8 @@ class TuningRecord(_Part):
     recipe: str
     metric: str
     higher_is_better: bool
+    seed: int = 0
+    digest: str = ""
     space: dict[str, Any]
     trials: tuple[TrialRecord, ...] = ()
     importance: dict[str, float] = {}

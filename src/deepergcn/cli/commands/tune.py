@@ -60,6 +60,8 @@ def tune(
     from deepergcn.training.train import source_setting
 
     name, found = (recipe, None) if read is None else (recipe or read[0], read[1])
+    for topic, text in () if found is None else found.lines():
+        say(f"{topic:<9} {text}")
     changes = (
         *source_setting(data),
         *(found.settings if found else ()),

@@ -1,6 +1,5 @@
 """``tune``: trials of a recipe with other settings, each an ordinary run, the best of them a recipe."""
 
-import json
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from deepergcn.data.seeds import check_seed, derive
 from deepergcn.data.storage.files import write_bytes, write_text
 from deepergcn.errors import InputError, quote
-from deepergcn.recipes.load import dump_recipe, read_recipe
+from deepergcn.recipes.load import dump_recipe, load_recipe
 from deepergcn.recipes.schema import Recipe
 from deepergcn.report.page import render
 from deepergcn.report.tuning import TrialRecord, TuningRecord, is_tuning, read_tuning, tuning_page, write_tuning
@@ -28,7 +27,9 @@ if TYPE_CHECKING:
 
 BEST = "best.yaml"
 JOURNAL = "optuna.log"
+RECIPE = "recipe.yaml"
 _FOLDER = re.compile(r"trial-[0-9]{4,9}")
+_DAMAGE = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # what Optuna raises for a damaged journal
 _STARTUP = 5  # trials before any is pruned, and before importance says anything
 
 
@@ -62,6 +63,8 @@ class Tuning:
             recipe=recipe.name,
             metric=task.metric,
             higher_is_better=make_metric(task).higher_is_better,
+            seed=seed,
+            digest=self.loaded.dataset.digest,
             space={key: values.model_dump(mode="json") for key, values in self.space.items()},
         )
         self._go_on_with_old()
@@ -85,9 +88,10 @@ class Tuning:
             raise InputError("tune: expected --trials or --minutes, to limit the search")
         started = time.monotonic()
         with locked(self.folder):
-            write_text(self.folder / "recipe.yaml", dump_recipe(self.recipe))
             study = self._study()
+            write_text(self.folder / RECIPE, dump_recipe(self.recipe))
             self._take_up_interrupted(study)
+            write_tuning(self.folder, self.record)
             while trials is None or self._done() < trials:
                 if seconds is not None and time.monotonic() - started >= seconds:
                     break
@@ -144,33 +148,57 @@ class Tuning:
     def _study(self) -> "optuna.Study":
         try:
             import optuna
-            from optuna.storages.journal import JournalFileBackend
+            from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
         except ImportError as error:
             raise InputError("tune needs optuna; install the extra: pip install 'deepergcn[tune]'") from error
+
+        class Held(JournalFileOpenLock):
+            """The search holds the lock of its folder; Optuna's own lock would outlast a kill by half a minute."""
+
+            def acquire(self) -> bool:
+                return True
+
+            def release(self) -> None:
+                pass
+
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         journal = self.folder / JOURNAL
         _end_with_a_whole_line(journal)
         try:
             return optuna.create_study(
-                storage=optuna.storages.JournalStorage(JournalFileBackend(str(journal))),
+                storage=optuna.storages.JournalStorage(JournalFileBackend(str(journal), Held(str(journal)))),
                 study_name=self.recipe.name,
                 direction="maximize" if self.record.higher_is_better else "minimize",
                 pruner=optuna.pruners.MedianPruner(_STARTUP, n_warmup_steps=self.recipe.training.epochs // 5),
                 load_if_exists=True,
             )
-        except json.JSONDecodeError as error:
-            raise InputError(f"{journal}: is damaged ({error}); search again with another --out") from error
+        except _DAMAGE as error:
+            reason = " ".join(str(error).split())
+            raise InputError(f"{journal}: is damaged ({reason}); search again with another --out") from error
 
     def _take_up_interrupted(self, study: "optuna.Study") -> None:
-        """Ask again for trials that a kill has left under way; their runs are resumed."""
+        """Ask again for trials that a kill has left under way, whose runs are resumed; note how the others ended.
+
+        A kill in here loses nothing either: a trial is asked for again before it is given up.
+        """
         import optuna
 
-        for frozen in study.get_trials(states=[optuna.trial.TrialState.RUNNING]):
-            study.tell(frozen.number, state=optuna.trial.TrialState.FAIL)
-            if "folder" in frozen.user_attrs:
+        states = optuna.trial.TrialState
+        waiting = {frozen.user_attrs.get("folder") for frozen in study.get_trials(states=[states.WAITING])}
+        for frozen in study.get_trials(states=[states.RUNNING]):
+            if frozen.user_attrs.get("folder") not in {None, *waiting}:
                 study.enqueue_trial(frozen.params, user_attrs=frozen.user_attrs)
-            kept = tuple(trial for trial in self.record.trials if trial.number != frozen.number)
-            self.record = self.record.model_copy(update={"trials": kept})
+            study.tell(frozen.number, state=states.FAIL)
+        ended = {frozen.number: frozen for frozen in study.get_trials(states=[states.COMPLETE, states.PRUNED])}
+        trials = []
+        for trial in self.record.trials:
+            if trial.state != "running":
+                trials.append(trial)
+            elif (frozen := ended.get(trial.number)) is not None:  # killed before it was noted
+                complete = frozen.state == states.COMPLETE
+                score = frozen.value if complete else _best_score(self.folder / trial.folder, self.record)
+                trials.append(trial.model_copy(update={"state": "complete" if complete else "pruned", "score": score}))
+        self.record = self.record.model_copy(update={"trials": tuple(trials)})
 
     def _conclude(self, study: "optuna.Study") -> None:
         """Write the winner as a recipe, how much each setting mattered, and the page."""
@@ -190,16 +218,22 @@ class Tuning:
 
     def _go_on_with_old(self) -> None:
         if not is_tuning(self.folder):
-            if self.folder.exists() and any(self.folder.iterdir()):
+            if self.folder.exists() and not _has_only_begun(self.folder):
                 raise InputError(f"{self.folder}: is not empty and has no search; expected another --out")
             return
         old = read_tuning(self.folder)
-        before = read_recipe(
-            (self.folder / "recipe.yaml").read_text(encoding="utf-8"), str(self.folder / "recipe.yaml")
-        )
-        if old.space != self.record.space or before != self.recipe:
+        if old.space != self.record.space or load_recipe(self.folder / RECIPE) != self.recipe:
             raise InputError(
                 f"{self.folder}: has a search with other settings or another recipe; expected another --out"
+            )
+        if old.seed != self.seed:
+            raise InputError(
+                f"{self.folder}: was started with --seed {old.seed}; it cannot be continued with --seed {self.seed}"
+            )
+        if old.digest != self.record.digest:
+            raise InputError(
+                f"{self.folder}: the data in {self.recipe.data.source} has changed since the search was started, so "
+                "that its scores cannot be compared; expected another --out"
             )
         self.record = self.record.model_copy(update={"trials": old.trials, "importance": old.importance})
 
@@ -217,6 +251,12 @@ class Tuning:
             raise InputError(
                 f"{self.folder}: all of the first {len(trials)} trials failed, the last because of: {trials[-1].reason}"
             )
+
+
+def _has_only_begun(folder: Path) -> bool:
+    """Whether a folder is empty, or holds only what a search writes before its record."""
+    names = {file.name for file in folder.iterdir() if file.suffix != ".part"}
+    return names <= {"lock", JOURNAL, RECIPE} and (RECIPE not in names or JOURNAL in names)
 
 
 def _end_with_a_whole_line(journal: Path) -> None:
