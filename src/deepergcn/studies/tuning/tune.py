@@ -189,14 +189,14 @@ class Tuning:
             if frozen.user_attrs.get("folder") not in {None, *waiting}:
                 study.enqueue_trial(frozen.params, user_attrs=frozen.user_attrs)
             study.tell(frozen.number, state=states.FAIL)
-        ended = {frozen.number: frozen for frozen in study.get_trials(states=[states.COMPLETE, states.PRUNED])}
+        ended = {trial.number: trial for trial in study.get_trials(states=[states.COMPLETE, states.PRUNED])}
         trials = []
         for trial in self.record.trials:
             if trial.state != "running":
                 trials.append(trial)
-            elif (frozen := ended.get(trial.number)) is not None:  # killed before it was noted
-                complete = frozen.state == states.COMPLETE
-                score = frozen.value if complete else _best_score(self.folder / trial.folder, self.record)
+            elif trial.number in ended:  # killed before it was noted
+                complete = ended[trial.number].state == states.COMPLETE
+                score = ended[trial.number].value if complete else _best_score(self.folder / trial.folder, self.record)
                 trials.append(trial.model_copy(update={"state": "complete" if complete else "pruned", "score": score}))
         self.record = self.record.model_copy(update={"trials": tuple(trials)})
 
