@@ -89,6 +89,7 @@ class Stepper:
         self.optimizer = make_optimizer(model, recipe.optimizer)
         self._wrapped, self._stepped = fabric.setup(model, self.optimizer)
         exchange_gradients(self._wrapped)
+        self._weights = list(model.parameters())  # walking through the modules takes as long as a layer of a small step
         # After setup, which moves the model: the average goes where the parameters are.
         decay = recipe.training.average
         self.average = None if decay is None else WeightAverage(model, decay)
@@ -114,7 +115,7 @@ class Stepper:
         else:
             check_gradient(self.model, launched.norm, launched.place)
         if self.recipe.optimizer.clip is not None:
-            clip_grads_with_norm_(self.model.parameters(), self.recipe.optimizer.clip, launched.norm)
+            clip_grads_with_norm_(self._weights, self.recipe.optimizer.clip, launched.norm)
         self._stepped.step()
         if self.average is not None:
             self.average.update_parameters(self.model)
@@ -179,7 +180,7 @@ class Stepper:
             share = count * self.fabric.world_size / labels  # the gradients of the processes are averaged
             loss = self._backward(data, share, place, exchange=number == len(batches) and not again, check=again)
             loss_sum += loss.double() * count
-        gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
+        gradients = [weight.grad for weight in self._weights if weight.grad is not None]
         norm = get_total_norm(gradients)
         sent = Fetched(torch.stack([loss_sum, norm.to(loss_sum)]))
         return Launched(epoch, step, labels, loss_sum, norm, sent)
