@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch._C._distributed_c10d import HashStore
 from torch.autograd import forward_ad
 from torch.export import Dim, export
+from torch.overrides import TorchFunctionMode
 from torch.testing import assert_close
 from torch.utils.checkpoint import checkpoint
 from torch.utils.flop_counter import FlopCounterMode
@@ -167,6 +168,17 @@ def _() -> None:
             model(*graph())
         counts.append(counter.get_total_flops())
     assert counts[1] == counts[0] > 0
+
+
+@feature("programs", "modes of functions, such as a `TorchFunctionMode` of your own", PYGS_WAY)
+def _() -> None:
+    class Louder(TorchFunctionMode):
+        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            out = function(*args, **(kwargs or {}))
+            return 2 * out if function is Tensor.relu else out
+
+    with Louder():
+        agree(pair(), *graph())
 
 
 @feature("precision", "`model.half()`, `model.bfloat16()`")

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import warnings
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -238,3 +239,14 @@ def test_difference_an_extremum_of_zero_is_shared_by_its_messages_alone(theirs: 
         module(x, index, None, 1).sum().backward()
         gradients.append(x.grad)
     assert_close(gradients, [torch.full((4, 1), 1 / 5), torch.full((4, 1), 1 / 4)])
+
+
+def test_difference_edge_features_as_wide_as_the_messages_are_needed_until_backward() -> None:
+    theirs = conv(edge_dim=8)
+    fast = accelerated(theirs)
+    for module, copied, fails in ((theirs, False, False), (fast, False, True), (fast, True, False)):
+        edge_attr = features(8, rows=10)
+        out = module(features(8).requires_grad_(), EDGES, edge_attr.clone() if copied else edge_attr)
+        edge_attr.mul_(2)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation") if fails else nullcontext():
+            out.sum().backward()

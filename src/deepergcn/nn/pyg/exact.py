@@ -9,6 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.autograd import forward_ad
 from torch.nn.modules import module as torch_module
+from torch.overrides import _get_current_function_mode_stack
+from torch.utils._device import DeviceContext
 
 from deepergcn.nn.pyg.in_place import known_class
 from deepergcn.ops.operators.device import is_supported
@@ -37,17 +39,23 @@ def runs_plainly() -> bool:
     """Whether nothing watches or transforms what modules compute, other than autograd and torch.compile.
 
     False under torch.export, ONNX export and tracing, whose results must run without this package, under torch.func
-    and forward-mode differentiation, under dispatch modes, and with global module hooks.
+    and forward-mode differentiation, under modes of dispatch or of functions, and with global module hooks.
     """
     if torch.compiler.is_compiling():
         return not torch.compiler.is_exporting()
     return not (
         torch.jit.is_tracing()  # type: ignore[attr-defined,no-untyped-call]
         or torch._C._len_torch_dispatch_stack()
+        or _has_function_mode()
         or torch._C._functorch.peek_interpreter_stack() is not None
         or forward_ad._current_level >= 0
         or torch_module._has_any_global_hook()
     )
+
+
+def _has_function_mode() -> bool:
+    """Whether a ``TorchFunctionMode`` sees what is called, other than that of ``torch.set_default_device``."""
+    return any(type(mode) is not DeviceContext for mode in _get_current_function_mode_stack())
 
 
 def is_usual(tensor: Any) -> bool:
