@@ -12,7 +12,7 @@ from deepergcn.inference.ensemble import Ensemble
 from deepergcn.inference.predictor import load
 from deepergcn.runs.run import Run
 from deepergcn.studies.folds import OUT_OF_FOLD, FoldsSummary, train_folds
-from deepergcn.training.own_data import Choices, own_molecules
+from deepergcn.training.own_data import Choices, own_molecules, own_tables
 from tests.training.trained import SMALL, write_lines
 
 ROWS = 24
@@ -87,3 +87,24 @@ def test_folds_that_have_not_ended_are_trained_when_resumed(trained: tuple[Path,
 def test_a_column_is_no_split_into_folds(file: Path) -> None:
     with pytest.raises(InputError, match="--split is 'part'; expected random or stratified or scaffold with --folds"):
         own_molecules(file, targets="alcohol", choices=Choices(folds=3, split="part"))
+
+
+def test_every_fold_can_be_scored_before_the_first_is_trained(tmp_path: Path) -> None:
+    """A fold without a score would leave the mean in silence, and its best epoch would not be the best."""
+    classes = [int(i < 6) for i in range(30)]
+    rows = [f"{'C' * (i % 8 + 1)}{'ON'[i % 2]},{classes[i]}" for i in range(30)]
+    file = write_lines(tmp_path / "rare.csv", "smiles,rare", *rows)
+    choices = Choices(folds=4, split="random", seed=1, kind="binary")
+    message = (
+        r"rocauc cannot be computed on the valid part of fold 1, where no label has both classes; .* fewer --folds"
+    )
+    with pytest.raises(InputError, match=message):
+        own_molecules(file, targets="rare", choices=choices)
+    rings = [f"{('c1ccccc1', 'c1ccncc1', 'C1CCCCC1')[i % 3]}{'C' * i},{int(i % 3 < 2)}" for i in range(30)]
+    file = write_lines(tmp_path / "rings.csv", "smiles,flat", *rings)
+    with pytest.raises(InputError, match="the train part of fold 0 has one class only; expected .*fewer --folds"):
+        own_molecules(file, targets="flat", choices=Choices(folds=3, split="scaffold", metrics=("accuracy",)))
+    nodes = write_lines(tmp_path / "nodes.csv", "id,size,rare", *(f"{i},{i * i % 7},{classes[i]}" for i in range(30)))
+    edges = write_lines(tmp_path / "edges.csv", "source,target", *(f"{i},{i * 7 % 30}" for i in range(30)))
+    with pytest.raises(InputError, match=message):
+        own_tables(nodes, edges, label="rare", choices=choices)

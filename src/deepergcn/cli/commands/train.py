@@ -170,7 +170,7 @@ def _tell_folds(folder: Path, summary: "FoldsSummary") -> None:
     if summary.test_mean is not None:
         deviation = "" if summary.test_deviation is None else f" ± {summary.test_deviation:.4f}"
         say(f"test {summary.metric} {summary.test_mean:.4f}{deviation} over {summary.folds} folds")
-    say(f"folds {folder}, with the predictions of all rows in out_of_fold.parquet")
+    say(f"folds {folder}, with the predictions of all labelled rows in out_of_fold.parquet")
 
 
 def _tell_runs(folder: Path, summary: "RunsSummary") -> None:

@@ -1,6 +1,7 @@
 """What is found in a user's own files, as settings for a recipe."""
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,28 +61,30 @@ class LabelSettings:
         return bool(self.settings["loss.balance"])
 
 
-def label_settings(table: Columns, dataset: Dataset, choices: Choices, items: str) -> LabelSettings:
-    """The metrics and settings for these labels; an error where they cannot be trained on, or scored."""
-    y = {part: dataset.y[dataset.split[part]] for part in PARTS}
-    empty = {"test"} if choices.fractions is not None and not choices.fractions[2] else set()  # as given
-    for part in PARTS:
-        if part not in empty and not bool(present_labels(y[part]).any()):
-            raise InputError(f"{table.path}: {_empty_part(part, dataset, choices, items)}")
+def label_settings(
+    table: Columns,
+    dataset: Dataset,
+    choices: Choices,
+    items: str,
+    read_fold: Callable[[int], Dataset] | None = None,
+) -> LabelSettings:
+    """The metrics and settings for these labels; an error where they cannot be trained on, or scored.
+
+    Args:
+        table: The table of the labels.
+        dataset: The dataset, in a cross-validation that of the first fold.
+        choices: What the user has chosen.
+        items: What the labels are of, such as molecules.
+        read_fold: Reads the dataset of another fold, all of which are checked.
+    """
     task = dataset.task
-    if task.kind != "regression" and not _has_both(y["train"]):
-        raise InputError(f"{table.path}: the train part has one class only; expected another --split or --split-seed")
     metrics, reason = choices.metric_names(task.kind)
-    for metric in metrics:
-        for part in (part for part in ("valid", "test") if part not in empty):
-            if why := _undefined(metric, y[part]):
-                others = [other for other in METRICS[task.kind] if not _undefined(other, y[part])]
-                raise InputError(
-                    f"{table.path}: {metric} cannot be computed on the {part} part, where {why}; expected another "
-                    f"--split, --split-fractions or --split-seed, or --metric {' or '.join(others)}"
-                )
+    for number in range(choices.folds or 1):
+        fold = dataset if number == 0 or read_fold is None else read_fold(number)
+        _check_parts(table, fold, choices, items, metrics, "" if choices.folds is None else f" of fold {number}")
     several = task.kind == "regression" and task.outputs > 1
     settings: dict[str, Any] = {
-        "loss.balance": task.kind == "regression" or _imbalance(task, y["train"]) >= IMBALANCE,
+        "loss.balance": task.kind == "regression" or _imbalance(task, dataset.y[dataset.split["train"]]) >= IMBALANCE,
         **({"evaluation.metrics": list(metrics)} if len(metrics) > 1 else {}),
         **({"evaluation.scaled": True} if several else {}),
     }
@@ -90,14 +93,38 @@ def label_settings(table: Columns, dataset: Dataset, choices: Choices, items: st
     return LabelSettings(metrics, reason, settings)
 
 
-def _empty_part(part: str, dataset: Dataset, choices: Choices, items: str) -> str:
+def _check_parts(
+    table: Columns, dataset: Dataset, choices: Choices, items: str, metrics: Sequence[Metric], of_fold: str
+) -> None:
+    """Check that the train part can be learned from, and that valid and test can be scored by these metrics."""
+    y = {part: dataset.y[dataset.split[part]] for part in PARTS}
+    without_test = choices.fractions is not None and not choices.fractions[2] and not of_fold  # as given
+    empty = {"test"} if without_test else set()
+    for part in PARTS:
+        if part not in empty and not bool(present_labels(y[part]).any()):
+            raise InputError(f"{table.path}: {_empty_part(f'{part} part{of_fold}', part, dataset, choices, items)}")
+    kind, another = dataset.task.kind, "another --split or --split-seed" + (", or fewer --folds" if of_fold else "")
+    if kind != "regression" and not _has_both(y["train"]):
+        raise InputError(f"{table.path}: the train part{of_fold} has one class only; expected {another}")
+    for metric in metrics:
+        for part in (part for part in ("valid", "test") if part not in empty):
+            if why := _undefined(metric, y[part]):
+                others = [other for other in METRICS[kind] if not _undefined(other, y[part])]
+                raise InputError(
+                    f"{table.path}: {metric} cannot be computed on the {part} part{of_fold}, where {why}; expected "
+                    f"another --split, --split-fractions or --split-seed{', fewer --folds' if of_fold else ''}, or "
+                    f"--metric {' or '.join(others)}"
+                )
+
+
+def _empty_part(name: str, part: str, dataset: Dataset, choices: Choices, items: str) -> str:
     count = int(present_labels(dataset.y).any(-1).sum() if dataset.y.dim() > 1 else present_labels(dataset.y).sum())
     if count < _FEWEST:
         return f"has {count} {items} with a label, which leaves none for {part}; expected at least {_FEWEST}"
     why = ""
     if choices.split == "scaffold":
         why = ", since molecules of one scaffold stay together and those without rings count as one"
-    return f"the {part} part has no {items} with a label{why}; expected another --split or --split-fractions"
+    return f"the {name} has no {items} with a label{why}; expected another --split or --split-fractions"
 
 
 def own_data(data: DataSection, dataset: Dataset, others: dict[str, Any], report: DataReport | None = None) -> OwnData:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -105,13 +106,16 @@ def own_molecules(
     if blend and not descriptors:
         raise InputError("--blend forest: a forest needs descriptors; expected --descriptors, such as morgan")
     _check_descriptors(rows, descriptors, (*columns, *split.columns))
-    dataset = read_molecules(rows, root=root, progress=progress, warn=False, descriptors=tuple(descriptors), **checked)
+    read = partial(read_molecules, rows, root=root, progress=progress, warn=False)
+    dataset = read(descriptors=tuple(descriptors), **checked)
     if blend is None:
         blend = bool(descriptors) and len(dataset.split["train"]) <= _MOST_BLENDED
     if not (join or blend):  # nothing learns from them
         descriptors, dataset = (), dataset.replace(fingerprints=None, descriptors=None)
     _check_classes(rows.table, dataset)
-    labels = label_settings(rows.table, dataset, choices, "molecules")
+    labels = label_settings(
+        rows.table, dataset, choices, "molecules", lambda number: read(**checked | {"fold": [number, choices.folds]})
+    )
     provenance = dataset.provenance
     assert isinstance(provenance, MoleculeProvenance)
     report = report_data(

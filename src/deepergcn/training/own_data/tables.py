@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -143,8 +144,11 @@ def own_tables(
     }
     options |= choices.reader_options() | split.options | dict(further)
     checked = checked_options(str(node_table.path), read_tables, options, without=NOT_DESCRIBED)
-    dataset = read_tables(node_table, edge_table, root=root, **checked)
-    found = label_settings(node_table, dataset, choices, "nodes")
+    read = partial(read_tables, node_table, edge_table, root=root)
+    dataset = read(**checked)
+    found = label_settings(
+        node_table, dataset, choices, "nodes", lambda number: read(**checked | {"fold": [number, choices.folds]})
+    )
     partitions = math.ceil(dataset.num_nodes / _NODES_IN_MEMORY)
     if known_labels and encoding == "learned":
         raise InputError("--known-labels: cannot be combined with --encoding learned, whose features are categories")
