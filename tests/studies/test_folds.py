@@ -102,7 +102,7 @@ def test_every_fold_can_be_scored_before_the_first_is_trained(tmp_path: Path) ->
         own_molecules(file, targets="rare", choices=choices)
     rings = [f"{('c1ccccc1', 'c1ccncc1', 'C1CCCCC1')[i % 3]}{'C' * i},{int(i % 3 < 2)}" for i in range(30)]
     file = write_lines(tmp_path / "rings.csv", "smiles,flat", *rings)
-    with pytest.raises(InputError, match="the train part of fold 0 has one class only; expected .*fewer --folds"):
+    with pytest.raises(InputError, match=r"the train part of fold 0 has one class only; expected .*fewer --folds"):
         own_molecules(file, targets="flat", choices=Choices(folds=3, split="scaffold", metrics=("accuracy",)))
     nodes = write_lines(tmp_path / "nodes.csv", "id,size,rare", *(f"{i},{i * i % 7},{classes[i]}" for i in range(30)))
     edges = write_lines(tmp_path / "edges.csv", "source,target", *(f"{i},{i * 7 % 30}" for i in range(30)))
