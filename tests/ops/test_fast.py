@@ -283,3 +283,24 @@ def test_graphs_of_next_to_nothing(function: str, edges: int) -> None:
         expected[:edges] = x.detach()[:edges]
         torch.testing.assert_close(out, expected)
         assert torch.autograd.grad(out.sum(), x)[0].shape == x.shape
+
+
+@pytest.mark.parametrize("function", [*PLAIN, "softmax", "power_mean"])
+@pytest.mark.parametrize("size", [(0, 0), (3, 0), (0, 2)])
+def test_no_sources_or_no_targets_at_all(size: tuple[int, int], function: str) -> None:
+    none = torch.zeros(2, 0, dtype=torch.int64)
+    adjacency = ops.Adjacency.from_edge_index(none, size)
+    for channels in (3, 17, 32):
+        x, table = torch.rand(size[0], channels, requires_grad=True), torch.rand(2, channels, requires_grad=True)
+        weight = torch.rand(channels, 2, requires_grad=True)
+        for edge in (
+            None,
+            ops.Dense(x.new_zeros(0, channels)),
+            ops.Table(none[0], table),
+            ops.Affine(none.T * 1.0, weight),
+        ):
+            out = getattr(ops, function)(x, adjacency, edge)
+            torch.testing.assert_close(out, torch.zeros(size[1], channels))
+            leaves = [t for t in (x, *(edge or ())) if t is not None and t.requires_grad]
+            for found, leaf in zip(torch.autograd.grad(out.sum(), leaves), leaves, strict=True):
+                torch.testing.assert_close(found, torch.zeros_like(leaf))

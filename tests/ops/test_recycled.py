@@ -90,6 +90,7 @@ def test_small_results_and_tensors_of_other_kinds_are_made_as_ever(store: recycl
         assert recycled.empty(torch.zeros(3), 8, 4).shape == (8, 4)
     assert recycled.empty(torch.zeros(3, dtype=torch.bfloat16), 8, 4).dtype == torch.bfloat16
     assert recycled.empty(torch.zeros(3, device="meta"), 8, 4).device.type == "meta"
+    assert not recycled.fits(torch.zeros(8, 4).to_sparse(), 8, 4)
     recycled.LEAST = 1000
     recycled.empty(LIKE, 8, 4)
     assert not store.free

@@ -105,8 +105,8 @@ class _Lease:
 
 def fits(like: Tensor, *shape: int) -> bool:
     """Whether a result of this shape, of the type and on the device of ``like``, is large and of a known type."""
-    is_known = type(like) is Tensor and like.device.type == "cpu" and like.dtype in _NUMPY
-    return is_known and math.prod(shape) * like.element_size() >= LEAST
+    is_dense = type(like) is Tensor and like.layout == torch.strided and like.device.type == "cpu"
+    return is_dense and like.dtype in _NUMPY and math.prod(shape) * like.element_size() >= LEAST
 
 
 def empty(like: Tensor, *shape: int) -> Tensor:

@@ -91,8 +91,8 @@ def _constants(edge: Sequence[Tensor], sign: Array | float, beta: Array | float,
 
 def _in_blocks(rows: Sequence[Tensor]) -> Tensor:
     """Rows [targets, channels] next to each other for every block: [targets, blocks, rows, LANES]."""
-    targets, channels = rows[0].shape
+    channels = rows[0].shape[1]
     if channels % LANES:
         lanes = torch.from_numpy(channel_of_lanes(channels))
         rows = [row[:, lanes] for row in rows]
-    return torch.stack([row.reshape(targets, -1, LANES) for row in rows], dim=2)
+    return torch.stack([row.unflatten(1, (-1, LANES)) for row in rows], dim=2)
