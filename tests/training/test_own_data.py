@@ -79,10 +79,14 @@ def test_longer_files_have_larger_batches_and_fewer_epochs(tmp_path: Path) -> No
     assert found["training.epochs"] == 50
 
 
-@pytest.mark.parametrize(("train", "epochs"), [(16, 200), (160, 200), (600, 52), (5000, 50), (10_000, 25), (10**6, 20)])
-def test_few_molecules_are_seen_more_often_than_many(train: int, epochs: int) -> None:
+@pytest.mark.parametrize(
+    ("train", "epochs", "batch_size"),
+    [(16, 200, 32), (160, 200, 32), (600, 53, 64), (5000, 50, 64), (10_000, 25, 64), (10**6, 20, 128)],
+)
+def test_few_molecules_are_seen_more_often_than_many(train: int, epochs: int, batch_size: int) -> None:
     found = molecule_training_length(train)
     assert found["training.epochs"] == epochs
+    assert found["training.batch_size"] == batch_size
     assert found["training.patience"] == epochs // 2
 
 

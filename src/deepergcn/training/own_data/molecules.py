@@ -29,10 +29,11 @@ from deepergcn.user_cache import real_path
 
 _STEPS = 4_000  # of training, roughly, over all epochs
 _EPOCHS = (20, 200)  # the fewest and the most
-_EPOCHS_OF_MOLECULES = 50  # the most, unless they are so few that these make less than 1,000 steps
-_STEPS_OF_FEW = 1_000
+_EPOCHS_OF_MOLECULES = 50  # the most, unless they are so few that fewer than 32,000 are seen in these
+_MOLECULES_SEEN = 32_000
 _MOST_BLENDED = 10_000  # molecules of the train part, where nothing is said of a blend
-_BATCHES = ((2_000, 32), (20_000, 64), (math.inf, 128))  # largest number of molecules, batch size
+_BATCHES = ((2_000, 32), (20_000, 64), (math.inf, 128))  # largest number of graphs, batch size
+_BATCHES_OF_MOLECULES = ((256, 32), (20_000, 64), (math.inf, 128))
 
 
 def own_molecules(
@@ -171,7 +172,7 @@ def _check_descriptors(rows: MoleculeRows, names: Sequence[str], taken: Sequence
 
 def training_length(train: int) -> dict[str, int]:
     """The settings of the length of training on this number of graphs."""
-    batch_size, steps = _batches(train)
+    batch_size, steps = _batches(train, _BATCHES)
     fewest, most = _EPOCHS
     return _settings(batch_size, epochs := min(max(_STEPS // steps, fewest), most), patience=epochs // 5)
 
@@ -181,15 +182,15 @@ def molecule_training_length(train: int) -> dict[str, int]:
 
     Training goes on to where the learning rate has fallen, unless nothing has been gained in half of the epochs.
     """
-    batch_size, steps = _batches(train)
+    batch_size, steps = _batches(train, _BATCHES_OF_MOLECULES)
     fewest, most = _EPOCHS
-    epochs = min(max(_STEPS // steps, fewest), max(_EPOCHS_OF_MOLECULES, min(_STEPS_OF_FEW // steps, most)))
+    epochs = min(max(_STEPS // steps, fewest), max(_EPOCHS_OF_MOLECULES, min(_MOLECULES_SEEN // train, most)))
     return _settings(batch_size, epochs, patience=epochs // 2)
 
 
-def _batches(train: int) -> tuple[int, int]:
+def _batches(train: int, sizes: Sequence[tuple[float, int]]) -> tuple[int, int]:
     """The size and number of the batches of an epoch."""
-    size = next(size for most, size in _BATCHES if train <= most)
+    size = next(size for most, size in sizes if train <= most)
     return size, math.ceil(train / size)
 
 
