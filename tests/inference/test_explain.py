@@ -102,3 +102,4 @@ def test_a_molecule_is_drawn_with_its_contributions_or_not_at_all() -> None:
     assert orange not in plain.lower()
     assert draw_molecule("no molecule") == ""
     assert draw_molecule("CCO", {0: 1.0}) == ""
+    assert draw_molecule("C" * 20_000) == ""  # RDKit would look for the places of its atoms during hours

@@ -6,6 +6,8 @@ _HIGH = (0.84, 0.37, 0.0)
 _LOW = (0.0, 0.45, 0.70)
 """The colours of what raises the output, and of what lowers it, which differ for colour-blind readers too."""
 
+_MOST_ATOMS = 500
+
 
 def draw_molecule(
     smiles: str,
@@ -13,7 +15,8 @@ def draw_molecule(
     bonds: Mapping[tuple[int, int], float] | None = None,
     size: tuple[int, int] = (240, 160),
 ) -> str:
-    """The molecule as SVG; empty where the text is none, or where its atoms are not those of the contributions.
+    """The molecule as SVG; empty where the text is none, where its atoms are not those of the contributions, or where
+    they are more than 500, whose places RDKit may look for during hours.
 
     Args:
         smiles: the molecule.
@@ -27,7 +30,9 @@ def draw_molecule(
 
     with BlockLogs():
         molecule = Chem.MolFromSmiles(smiles)
-    if molecule is None or (atoms is not None and len(atoms) != molecule.GetNumAtoms()):
+    if molecule is None or not 0 < molecule.GetNumAtoms() <= _MOST_ATOMS:
+        return ""
+    if atoms is not None and len(atoms) != molecule.GetNumAtoms():
         return ""
     drawer = rdMolDraw2D.MolDraw2DSVG(*size)
     if atoms is None:

@@ -46,6 +46,8 @@ def test_a_column_of_molecules_is_found_where_there_are_no_smiles() -> None:
     frame = pd.DataFrame({"ROMol": [None, Chem.MolFromSmiles("CC")], "y": [1, 2]})
     found = molecule_table(frame, "y")
     assert (found.smiles_column, found.table.column("ROMol").to_pylist()) == ("ROMol", [None, "CC"])
+    with pytest.raises(InputError, match="a molecule of RDKit has 20000 atoms; expected the SMILES of one so large"):
+        molecule_table([Chem.MolFromSmiles("C" * 20_000)], [1])
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,13 @@ def test_bad_rows_are_left_out_in_order(capfd: pytest.CaptureFixture[str]) -> No
     assert capfd.readouterr() == ("", "")
 
 
+def test_a_molecule_too_large_for_canonical_smiles_is_read() -> None:
+    """RDKit writes them by recursion: the process ended without a word."""
+    parsed = parse_molecules(["C" * 20_000, "OC", "CO"], keys=True)
+    assert parsed.keys == ("C" * 20_000, "CO", "CO")
+    assert parsed.graphs.num_atoms.tolist() == [20_000, 2, 2]
+
+
 def test_scaffolds() -> None:
     parsed = parse_molecules(["Cc1ccccc1", "CCO", "C1CC", "Oc1ccc([B-2]2(C)=NCCO2)cc1"], scaffolds=True)
     # The last is refused for its valences, and yet has a scaffold; the ring that is not closed has none.

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from rdkit import Chem
 from rdkit.Chem.rdchem import Mol
 from torch import Tensor
 
+from deepergcn.data.molecules.smiles import canonical_smiles
 from deepergcn.errors import InputError
 
 
@@ -163,6 +163,9 @@ def _text(value: Any) -> str | None:
 def smiles_of(molecule: Mol) -> str:
     """The SMILES of a molecule of RDKit; one that RDKit cannot write is what it cannot read either."""
     try:
-        return Chem.MolToSmiles(molecule)
+        text = canonical_smiles(molecule)
     except (RuntimeError, ValueError):
         return "?"
+    if text is None:
+        raise InputError(f"a molecule of RDKit has {molecule.GetNumAtoms()} atoms; expected the SMILES of one so large")
+    return text

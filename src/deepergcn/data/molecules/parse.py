@@ -17,6 +17,7 @@ from deepergcn.data.molecules.featurize import MoleculeGraphs, featurize
 from deepergcn.data.molecules.fragments import Fragments, largest_fragment
 from deepergcn.data.molecules.scaffold import murcko_scaffold
 from deepergcn.data.molecules.skipped import Skipped
+from deepergcn.data.molecules.smiles import canonical_smiles
 from deepergcn.data.storage.progress import ProgressHook
 from deepergcn.data.storage.workers import in_processes
 from deepergcn.errors import InputError, quote
@@ -45,7 +46,7 @@ class ParsedMolecules:
         positions: int64 [M], their positions in the list, from 0.
         skipped: the others.
         scaffolds: the scaffold of every text, if requested; ``None`` for a text without one.
-        keys: the canonical SMILES of every molecule, if requested.
+        keys: the canonical SMILES of every molecule, or its text if it is too large for one, if requested.
         several_fragments: the number of molecules with several fragments.
         described: what ``describe`` gave, for some of the molecules after the other.
     """
@@ -149,7 +150,8 @@ def _parse_chunk(start: int, texts: Sequence[str | None], wanted: _Wanted) -> Pa
             positions.append(position)
             if wanted.scaffolds:
                 found_scaffolds.append(murcko_scaffold(mol))
-        keys = tuple(map(Chem.MolToSmiles, mols)) if wanted.keys else ()
+        named = zip(mols, positions, strict=True) if wanted.keys else ()
+        keys = tuple(canonical_smiles(mol) or str(texts[position - start]) for mol, position in named)
         graphs = featurize(mols)
         described = () if wanted.describe is None else (wanted.describe(mols),)
     order = np.array(positions, dtype=np.int64)

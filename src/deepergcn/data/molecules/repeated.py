@@ -19,8 +19,9 @@ def count_molecules(found: ParsedMolecules, y: Tensor, split: Mapping[str, Tenso
         y: Their labels, as a dataset holds them.
         split: Their parts.
     """
-    _, molecule = np.unique(np.array(found.keys, dtype=np.str_), return_inverse=True)
-    different = int(molecule.max(initial=-1)) + 1
+    numbers: dict[str, int] = {}  # an array of texts would take as much memory for each as for the longest
+    molecule = np.array([numbers.setdefault(key, len(numbers)) for key in found.keys], dtype=np.int64)
+    different = len(numbers)
     trained = np.zeros(different, dtype=bool)
     trained[molecule[split["train"].numpy()]] = True
     others = np.concatenate([split[part].numpy() for part in ("valid", "test")])

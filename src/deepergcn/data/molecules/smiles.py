@@ -1,6 +1,7 @@
 """From the graph of a molecule back to SMILES, for pictures: datasets keep names, not always structures."""
 
 from rdkit import Chem
+from rdkit.Chem.rdchem import Mol
 from torch import Tensor
 
 from deepergcn.categories import ATOM_SIZES, ATOM_SIZES_2020, BOND_SIZES
@@ -9,6 +10,15 @@ from deepergcn.data.dataset import Dataset
 _BONDS = (Chem.BondType.SINGLE, Chem.BondType.DOUBLE, Chem.BondType.TRIPLE, Chem.BondType.AROMATIC)
 _OTHER_ATOM = ATOM_SIZES[0] - 1
 _NEUTRAL = 5  # the place of charge 0
+_MOST_ATOMS = 5_000
+
+
+def canonical_smiles(molecule: Mol) -> str | None:
+    """The canonical SMILES; None for a molecule of more than 5,000 atoms.
+
+    RDKit writes atom after atom by recursion, which from some 15,000 on ends the process without a word.
+    """
+    return None if molecule.GetNumAtoms() > _MOST_ATOMS else Chem.MolToSmiles(molecule)
 
 
 def has_molecules(dataset: Dataset) -> bool:
@@ -21,7 +31,7 @@ def has_molecules(dataset: Dataset) -> bool:
 
 
 def graph_smiles(dataset: Dataset, graph: int) -> str:
-    """The molecule of a graph as SMILES, without its stereochemistry."""
+    """The molecule of a graph as SMILES, without its stereochemistry; empty if it is too large to be written."""
     nodes, edges = _rows(dataset.node_ptr, graph), _rows(dataset.edge_ptr, graph)
     assert dataset.x is not None
     assert dataset.edge_attr is not None
@@ -40,8 +50,7 @@ def graph_smiles(dataset: Dataset, graph: int) -> str:
     for source, target, kind in zip(*dataset.edge_index[:, edges].tolist(), kinds, strict=True):
         if molecule.GetBondBetweenAtoms(source, target) is None:
             molecule.AddBond(source, target, _BONDS[kind] if kind < len(_BONDS) else Chem.BondType.UNSPECIFIED)
-    text: str = Chem.MolToSmiles(molecule)
-    return text
+    return canonical_smiles(molecule) or ""
 
 
 def _rows(pointers: Tensor, graph: int) -> slice:
