@@ -64,7 +64,18 @@ PRINTED = {
     "missing labels": mine(molecules(lambda i: "" if i % 6 == 0 else i % 2), "1 30, 0 20", "10 missing"),
     "gaps in other words": mine(
         molecules(lambda i: ["NA", "N/A", "NaN", "null"][i % 4] if i < 20 else i % 2),
-        "20 missing (empty or 'N/A', 'NA', 'NaN', 'null')",
+        "20 missing (empty or 'N/A', 'NA', 'NaN', 'null'; --missing '' for empty cells only)",
+    ),
+    "None as a missing label": mine(
+        molecules(lambda i: ["None", "weak", "strong"][i % 3]),
+        "strong 20, weak 20",
+        "20 missing (empty or 'None'; --missing '' for empty cells only)",
+    ),
+    "None as a class": mine(
+        molecules(lambda i: ["None", "weak", "strong", ""][i % 4]),
+        "None 15, strong 15, weak 15",
+        "15 missing",
+        missing=[""],
     ),
     "-1 for missing": mine(
         molecules(lambda i: i % 3 - 1), "y: binary, since it holds 0 and 1", "20 missing", missing=["-1"]

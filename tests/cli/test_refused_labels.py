@@ -8,6 +8,10 @@ from tests.cli.own_files import active, graph, mine, molecules, nodes, number, r
 
 REFUSED = {
     "one class only": mine(molecules(lambda i: "active"), "label column 'y' has one class only, 'active'"),
+    "one class beside None": mine(
+        molecules(lambda i: ["None", "weak"][i % 2]),
+        "has one class only, 'weak' ('None' is read as a missing label, unless --missing '' is said)",
+    ),
     "only zeros": mine(molecules(lambda i: 0), "label column 'y' has one class only, '0'"),
     "a metric of another task": mine(molecules(active), "metric is 'rmse'; expected one of rocauc", metric=["rmse"]),
     "an unknown metric": mine(molecules(active), "metric is 'gini'", metric=["gini"]),

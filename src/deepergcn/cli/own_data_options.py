@@ -107,7 +107,9 @@ class OwnDataOptions:
         ),
     ] = None
     positive: Annotated[Texts, _option("--positive", "The positive class, or one for each target.", "CLASS")] = None
-    missing: Annotated[Texts, _option("--missing", "Value that marks a missing label, such as -1.", "VALUE")] = None
+    missing: Annotated[
+        Texts, _option("--missing", "Value that marks a missing label, such as -1; '' for empty cells only.", "VALUE")
+    ] = None
     split: Annotated[
         Text, _option("--split", "stratified, random, scaffold (molecules), or a column of train, valid, test.", "NAME")
     ] = None

@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict, NonNegativeInt
 
 from deepergcn.data.provenance import EdgeCounts, MoleculeCounts
+from deepergcn.data.tables.columns import GAPS
 from deepergcn.data.task import Kind
+from deepergcn.errors import quote
 
 _MOST = 8  # names in a line; data.json has all
 
@@ -205,6 +207,8 @@ def _target(target: TargetReport) -> str:
         parts.append(f"{target.lowest:g} to {target.highest:g}, mean {target.mean:.4g}")
     if target.missing:
         texts = ", ".join(target.missing_texts)
+        if target.classes and not {quote(word) for word in GAPS}.isdisjoint(target.missing_texts):
+            texts += "; --missing '' for empty cells only"
         parts.append(f"{target.missing:,} missing{f' (empty or {texts})' if texts else ''}")
     return "; ".join(parts)
 

@@ -59,12 +59,14 @@ class Columns:
         table: The Arrow table.
         delimiter: The delimiter between the cells of a text file.
         in_memory: Whether the table is in memory; ``path`` is then only a name for errors.
+        literal: The columns in which only empty cells are gaps, and not the words of :data:`GAPS`.
     """
 
     path: Path
     table: Any
     delimiter: str | None = None
     in_memory: bool = False
+    literal: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -104,10 +106,16 @@ class Columns:
         return replace(self, table=self.table.slice(start, stop - start))
 
     def without(self, names: Sequence[str], values: Sequence[str]) -> "Columns":
-        """The table with a gap in these columns for each of the values; numbers are compared as numbers."""
+        """The table with a gap in these columns for each of the values; numbers are compared as numbers.
+
+        With an empty value only empty cells and the other values are gaps, and not the words of :data:`GAPS`.
+        """
         if not values:
             return self
         self.require(names, "labels")
+        if "" in values:
+            others = [value for value in values if value]
+            return replace(self, literal=self.literal.union(map(str.strip, names))).without(names, others)
         numbers = [float(value) for value in values if re.match(_NUMBER, value)]
         table = self.table
         for name in names:
@@ -161,8 +169,10 @@ class Columns:
         return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, pa.string()), trimmed)
 
     def labels(self, name: str) -> Any:
-        """The cells as text, null for :data:`GAPS`."""
+        """The cells as text, null for :data:`GAPS`, unless the column is literal."""
         text = self.text(name)
+        if name.strip() in self.literal:
+            return text
         return pc.if_else(pc.is_in(text, pa.array(GAPS)), pa.scalar(None, pa.string()), text)
 
     def not_numbers(self, name: str) -> npt.NDArray[np.int64]:

@@ -138,8 +138,11 @@ def _check_classes(table: Columns, columns: Sequence[str]) -> None:
     """Check that every column has two classes at least, and that several are not one in the form of 0 and 1."""
     for column in columns:
         if len(present := class_names(table, column)) == 1:
+            gaps = pc.filter(table.text(column), pc.is_null(table.labels(column))).drop_null().unique().to_pylist()
+            more = f" ({quote(gaps[0])} is read as a missing label, unless --missing '' is said)" if gaps else ""
             raise InputError(
-                f"{table.path}: label column {column!r} has one class only, {quote(present[0])}; expected at least two"
+                f"{table.path}: label column {column!r} has one class only, {quote(present[0])}{more}; expected at "
+                "least two"
             )
     if len(columns) > 1 and all(table.is_numeric(column) for column in columns):
         ones = np.stack([table.numbers(column) for column in columns])

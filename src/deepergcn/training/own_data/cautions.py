@@ -46,7 +46,7 @@ def cautions(
         missing: The values that the user says mark a missing label.
         features: How its columns become features; none for molecules.
     """
-    found = [_unused_missing(table, schema, value) for value in missing]
+    found = [_unused_missing(table, schema, value) for value in missing if value]
     if schema.kind == "regression":
         rows = np.flatnonzero(np.any([table.labels(name).is_valid() for name in schema.columns], axis=0))
         others = [name for name in table.names if name not in schema.columns and not features]
