@@ -87,3 +87,13 @@ def test_a_number_of_nodes_may_be_an_integer_of_any_kind() -> None:
 def test_a_sparse_matrix_is_a_tensor() -> None:
     with pytest.raises(InputError, match=r"^adjacency: expected a sparse tensor, got NoneType"):
         ops.Adjacency.from_sparse(None)  # type: ignore[arg-type]
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
+@pytest.mark.parametrize("pointers", [[0, 1], [0, 5, 1], [0, 1, 9], [1, 1, 2]])
+@pytest.mark.parametrize("layout", [torch.sparse_csr, torch.sparse_csc])
+def test_pointers_that_lead_out_of_a_sparse_matrix(layout: torch.layout, pointers: list[int]) -> None:
+    parts = torch.tensor(pointers), torch.tensor([0, 1]), torch.ones(2)
+    matrix = torch.sparse_compressed_tensor(*parts, (2, 2), layout=layout, check_invariants=False)
+    with pytest.raises(InputError, match=r"^adjacency: expected 3 pointers to .* that rise from 0 to 2, the number of"):
+        ops.Adjacency.from_sparse(matrix)

@@ -88,6 +88,7 @@ class Adjacency:
                 "adjacency: expected a two-dimensional sparse tensor (COO, CSR or CSC), "
                 f"got {matrix.dim()} dimensions of layout {matrix.layout}"
             )
+        _check_pointers(matrix)
         num_targets, num_sources = matrix.shape
         indices = matrix._indices() if matrix.layout == torch.sparse_coo else matrix.to_sparse()._indices()
         return cls.from_edge_index(indices.flip(0), (num_sources, num_targets))
@@ -161,6 +162,22 @@ def as_adjacency(graph: Tensor | Adjacency, num_sources: int, num_targets: int) 
             f"but x has {num_sources} and {num_targets} rows"
         )
     return graph
+
+
+def _check_pointers(matrix: Tensor) -> None:
+    """Check the pointers of a CSR or CSC matrix on a CPU: PyTorch does not, and would read and write beyond them."""
+    if matrix.layout == torch.sparse_coo:
+        return
+    by_rows = matrix.layout == torch.sparse_csr
+    pointers = matrix.crow_indices() if by_rows else matrix.ccol_indices()
+    if pointers.device.type != "cpu" or type(pointers) is not Tensor or torch.compiler.is_compiling():
+        return
+    count, edges = matrix.shape[0 if by_rows else 1], matrix._nnz()
+    if len(pointers) != count + 1 or pointers[0] != 0 or pointers[-1] != edges or bool((pointers.diff() < 0).any()):
+        raise InputError(
+            f"adjacency: expected {count + 1} pointers to {'rows' if by_rows else 'columns'} that rise from 0 to "
+            f"{edges}, the number of entries, as torch.sparse.check_sparse_tensor_invariants checks"
+        )
 
 
 def _counts(size: Any) -> tuple[int, int]:

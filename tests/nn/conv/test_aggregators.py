@@ -89,6 +89,13 @@ def test_values_that_are_not_finite_numbers_are_refused(value: Any) -> None:
         PowerMeanAggregation(y=value)
 
 
+def test_other_numbers_that_cannot_be_meant_are_refused() -> None:
+    with pytest.raises(InputError, match="beta: expected a number that float32 can hold"):
+        SoftmaxAggregation(beta=10**400)
+    with pytest.raises(InputError, match="channels: expected at least 1, or None for one value for all"):
+        SoftmaxAggregation(learn_beta=True, channels=2.5)  # type: ignore[arg-type]
+
+
 def test_a_learned_value_that_became_infinite_is_noticed() -> None:
     adjacency = ops.Adjacency.from_edge_index(torch.tensor([[0], [0]]), 1)
     softmax = SoftmaxAggregation(learn_beta=True)

@@ -99,6 +99,7 @@ def test_a_list_of_one_is_the_one() -> None:
         ({"aggr": ["mean", "median"]}, "aggr: expected one of softmax, .* got 'median'"),
         ({"aggr": ["mean", "max"], "learn_beta": True}, "learn_beta: only softmax can have it"),
         ({"aggr": 3}, "aggr: expected a name, an Aggregation or a list of them, got int"),
+        ({"aggr": ["mean", ["max"], None]}, "aggr: expected names and Aggregations in the list, got list, NoneType"),
     ],
 )
 def test_bad_lists_are_named(options: dict[str, Any], message: str) -> None:

@@ -175,6 +175,12 @@ def test_zero_channels_are_refused(in_channels: Any) -> None:
         GENConv(4, 0)
 
 
+@pytest.mark.parametrize("in_channels", [(4,), [4, 4, 4]])
+def test_widths_are_one_or_two(in_channels: Any) -> None:
+    with pytest.raises(InputError, match=r"in_channels: expected a width, or a pair for \(source, target\), got"):
+        GENConv(in_channels, 4)
+
+
 EDGES = torch.tensor([[0, 1], [1, 2]])
 X = torch.rand(3, 4)
 

@@ -337,6 +337,8 @@ def test_dynamics_of_every_layer() -> None:
         ({"beta": float("nan")}, "beta: expected a finite number"),
         ({"block": "dense", "virtual_node": True}, "virtual_node: expected False with dense blocks"),
         ({"layer_edge_encoder": AffineEncoder(2, 8)}, "layer_edge_encoder: expected a function"),
+        ({"layer_edge_encoder": (3, "a")}, "edge_attr: expected at least one column of at least one category, got"),
+        ({"block": "rev", "groups": None}, "groups: expected an integer of at least 1, got None"),
     ],
 )
 def test_bad_options_are_named(options: dict[str, Any], message: str) -> None:
@@ -359,6 +361,7 @@ def test_bad_options_are_named(options: dict[str, Any], message: str) -> None:
         ),
         ({}, (Data(edge_index=EDGES, num_nodes=7),), "x: expected node features, the graph has none"),
         ({}, ([1, 2], EDGES), "x: expected a tensor or a PyG Data, got list"),
+        ({}, (Data(X.numpy(), EDGES),), "x: expected a tensor of node features, the graph has a ndarray"),
         ({"edge_encoder": 2}, (X, EDGES), "edge_attr: expected edge features, since the network was built with"),
         ({"layer_edge_encoder": 2}, (X, EDGES), "edge_attr: expected edge features, since the network was built with"),
         (
@@ -374,6 +377,12 @@ def test_bad_options_are_named(options: dict[str, Any], message: str) -> None:
 def test_bad_input_is_named(options: dict[str, Any], arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
         make(**options)(*arguments)
+
+
+@pytest.mark.parametrize("head", ["2", 2.5, torch.tensor(2)])
+def test_a_head_is_a_width_or_a_module(head: Any) -> None:
+    with pytest.raises(InputError, match="head: expected an integer of at least 1, got"):
+        DeeperGCN(3, head, hidden_channels=8, num_layers=2)
 
 
 def test_edge_features_of_the_networks_width_need_no_encoder() -> None:

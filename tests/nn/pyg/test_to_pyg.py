@@ -9,7 +9,18 @@ from torch import nn
 from torch.testing import assert_close
 
 from deepergcn.errors import InputError
-from deepergcn.nn import DeeperGCN, GENConv, MessageNorm, ResPlusBlock, RevGEN, from_pyg, to_pyg
+from deepergcn.nn import (
+    DeeperGCN,
+    GENConv,
+    MessageNorm,
+    ResPlusBlock,
+    RevGEN,
+    accelerate,
+    accelerated,
+    deaccelerate,
+    from_pyg,
+    to_pyg,
+)
 from deepergcn.nn.blocks import block_class
 from tests.nn.pyg.models import EDGES, features
 from tests.nn.pyg.test_from_pyg import assert_same
@@ -116,3 +127,9 @@ def test_aggregations_by_index() -> None:
 def test_what_pyg_cannot_express_is_one_error(ours: nn.Module, message: str) -> None:
     with pytest.raises(InputError, match=message):
         to_pyg(ours)
+
+
+@pytest.mark.parametrize("convert", [to_pyg, from_pyg, accelerate, accelerated, deaccelerate])
+def test_what_is_no_module_is_refused(convert: Any) -> None:
+    with pytest.raises(InputError, match=r"expected a torch\.nn\.Module, got int"):
+        convert(5)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from deepergcn.errors import InputError
+from deepergcn.errors import InputError, listed
 from deepergcn.nn.conv.aggregators import AGGREGATORS, Aggregation, MultiAggregation, build_aggregation
 from deepergcn.nn.pyg.names import AGGREGATORS as PYG_AGGREGATORS
 
@@ -29,6 +29,8 @@ def choose_aggregation(aggr: AggregatorSpec, options: dict[str, Any]) -> Aggrega
         return _one(aggr, options)
     if not isinstance(aggr, Sequence):
         raise InputError(f"aggr: expected a name, an Aggregation or a list of them, got {type(aggr).__name__}")
+    if others := [type(one).__name__ for one in aggr if not isinstance(one, str | Aggregation)]:
+        raise InputError(f"aggr: expected names and Aggregations in the list, got {listed(others)}")
     names = [name for name in aggr if isinstance(name, str)]
     if names:
         _check_options(names, options)

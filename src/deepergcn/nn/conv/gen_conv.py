@@ -117,6 +117,8 @@ class GENConv(MessagePassing):
     ) -> None:
         super().__init__(aggr=None)
         self._share_signatures()
+        if isinstance(in_channels, tuple | list) and len(in_channels) != 2:
+            raise InputError(f"in_channels: expected a width, or a pair for (source, target), got {in_channels}")
         sources, targets = in_channels if isinstance(in_channels, tuple | list) else (in_channels, in_channels)
         check_counts(out_channels=out_channels, mlp_layers=mlp_layers, expansion=expansion)
         for width in (sources, targets):

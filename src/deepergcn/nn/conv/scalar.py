@@ -1,6 +1,7 @@
 """beta, p, y and s: a fixed number, a learned scalar, or one learned value per channel."""
 
 import math
+from numbers import Integral
 
 import torch
 from torch import Tensor, nn
@@ -15,13 +16,15 @@ Scalar = nn.Parameter | float
 
 def scalar(name: str, value: float, learn: bool, channels: int | None = None) -> Scalar:
     """The number ``value``, or a parameter with this initial value: a scalar, or one value per channel."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{name}: expected a finite number, got {value!r}")
+    if isinstance(value, float) and not math.isfinite(value):
         raise InputError(f"{name}: expected a finite number, got {value!r}")
     if abs(value) > _MOST:
         raise InputError(f"{name}: expected a number that float32 can hold, got {value!r}")
     if not learn:
         return float(value)
-    if channels is not None and channels < 1:
+    if channels is not None and (not isinstance(channels, Integral) or channels < 1):
         raise InputError(f"channels: expected at least 1, or None for one value for all, got {channels}")
     return nn.Parameter(torch.full(() if channels is None else (channels,), float(value)))
 

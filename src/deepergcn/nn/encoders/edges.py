@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from deepergcn.errors import InputError
-from deepergcn.nn.encoders.tables import Tables
+from deepergcn.nn.encoders.tables import Tables, check_sizes
 from deepergcn.nn.lazy import UNKNOWN, fix_width, known_width, linear
 from deepergcn.nn.unchanged import is_unchanged
 from deepergcn.ops import Affine, Dense, EdgeTerm, Table
@@ -130,6 +130,7 @@ class CategoricalEncoder(EdgeEncoder):
 
     def __init__(self, sizes: Sequence[int], channels: int) -> None:
         super().__init__()
+        check_sizes("edge_attr", sizes)
         count = math.prod(sizes)
         if count >= 2**62:
             raise InputError(f"edge_encoder: expected fewer than 2^62 combinations of categories, got {count}")

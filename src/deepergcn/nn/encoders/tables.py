@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from itertools import accumulate
+from numbers import Integral
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +14,11 @@ from deepergcn.ops.path import is_forward_only
 
 LARGEST_PRODUCT = 1 << 21
 """The largest number of zeros and ones up to which an embedding is a product of matrices."""
+
+
+def check_sizes(name: str, sizes: Sequence[Any]) -> None:
+    if not sizes or any(not isinstance(size, Integral) or int(size) < 1 for size in sizes):
+        raise InputError(f"{name}: expected at least one column of at least one category, got sizes {list(sizes)}")
 
 
 class Tables(nn.Module):
@@ -27,8 +34,7 @@ class Tables(nn.Module):
 
     def __init__(self, name: str, sizes: Sequence[int], channels: int) -> None:
         super().__init__()
-        if not sizes or any(size < 1 for size in sizes):
-            raise InputError(f"{name}: expected at least one column of at least one category, got sizes {list(sizes)}")
+        check_sizes(name, sizes)
         self.name = name
         self.sizes = tuple(sizes)
         self.weight = nn.Parameter(torch.empty(sum(sizes), channels))

@@ -321,7 +321,7 @@ class GraphNetwork(nn.Module):
 def _build_head(
     head: int | nn.Module | None, channels: int, level: Literal["node", "graph", "link"], dropout: float
 ) -> nn.Module | None:
-    if not isinstance(head, int):
+    if head is None or isinstance(head, nn.Module):
         return head
     check_counts(head=head)
     return LinkPredictor(channels, head, dropout=dropout) if level == "link" else nn.Linear(channels, head)
@@ -336,6 +336,7 @@ class Wiring(NamedTuple):
 
 
 def _check_groups(groups: int, hidden_channels: int, checkpoint: bool) -> None:
+    check_counts(groups=groups)
     if groups < 2 or hidden_channels % groups:
         raise InputError(f"groups: expected at least 2 that divide the hidden_channels {hidden_channels}, got {groups}")
     if checkpoint:
@@ -391,6 +392,8 @@ def network_inputs(
         num_graphs = data.num_graphs if batch is not None and hasattr(data, "num_graphs") else None
         if x is None:
             raise InputError("x: expected node features, the graph has none")
+        if not isinstance(x, Tensor):
+            raise InputError(f"x: expected a tensor of node features, the graph has a {type(x).__name__}")
     if edge_index is None:
         raise InputError("edge_index: expected the edges of the graph, got None")
     return Inputs(x, edge_index, edge_attr, batch, num_graphs)

@@ -6,11 +6,11 @@ from typing import Any, TypeVar
 import torch_geometric.nn as pyg
 from torch import nn
 
-from deepergcn.errors import InputError
 from deepergcn.nn.pyg import fast_aggregation, fast_conv
 from deepergcn.nn.pyg.fast_aggregation import AGGREGATIONS
 from deepergcn.nn.pyg.fast_conv import FastGENConv
 from deepergcn.nn.pyg.in_place import InPlace, original_class, renamed, restore_class
+from deepergcn.nn.pyg.replace import check_module
 from deepergcn.ops.operators.device import is_supported
 
 Model = TypeVar("Model", bound=nn.Module)
@@ -84,6 +84,7 @@ def accelerated(model: nn.Module) -> Acceleration:
     fast: list[str] = []
     left: dict[str, str] = {}
     partly: dict[str, str] = {}
+    check_module(model, "model")
     for name, module in model.named_modules():
         name = name or type(module).__name__
         if not isinstance(module, tuple(_FAST)):
@@ -101,8 +102,7 @@ def accelerated(model: nn.Module) -> Acceleration:
 
 
 def _modules(model: Any) -> list[Any]:
-    if not isinstance(model, nn.Module):
-        raise InputError(f"model: expected a torch.nn.Module, got {type(model).__name__}")
+    check_module(model, "model")
     return list(model.modules())
 
 

@@ -17,7 +17,14 @@ from deepergcn.nn.norms import NormName
 from deepergcn.nn.pyg.adjacency_cache import cached_grouping
 from deepergcn.nn.pyg.fast_conv import why_changed
 from deepergcn.nn.pyg.in_place import original_class
-from deepergcn.nn.pyg.replace import Converter, Replacement, check_unchanged, check_widths, copy_state
+from deepergcn.nn.pyg.replace import (
+    Converter,
+    Replacement,
+    check_module,
+    check_unchanged,
+    check_widths,
+    copy_state,
+)
 from deepergcn.ops import Adjacency
 
 
@@ -39,6 +46,7 @@ def from_pyg(module: nn.Module) -> nn.Module:
         >>> torch.allclose(ours(x, edge_index), theirs(x, edge_index), atol=1e-6)
         True
     """
+    check_module(module, "module")
     return Replacement(_CONVERTERS, original_class).of(module)
 
 

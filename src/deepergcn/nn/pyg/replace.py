@@ -14,6 +14,11 @@ Converter = Callable[[Any, str, "Replacement"], nn.Module]
 """Converts a module, given its path in the model (for errors) and the replacement of its submodules."""
 
 
+def check_module(module: Any, name: str) -> None:
+    if not isinstance(module, nn.Module):
+        raise InputError(f"{name}: expected a torch.nn.Module, got {type(module).__name__}")
+
+
 class Replacement:
     """Calls the converter of every module that has one; others are kept, with their children replaced.
 

@@ -15,7 +15,7 @@ from deepergcn.nn.encoders.edges import AffineEncoder
 from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.nn.norms import BatchNorm
 from deepergcn.nn.pyg.from_pyg import IndexedAggregation
-from deepergcn.nn.pyg.replace import Converter, Replacement, check_widths, copy_state
+from deepergcn.nn.pyg.replace import Converter, Replacement, check_module, check_widths, copy_state
 from deepergcn.nn.reversible.layers import RevBlock
 
 
@@ -27,6 +27,7 @@ def to_pyg(module: nn.Module) -> nn.Module:
     clamps that have no effect. Refused, since PyG has no equivalent: degree scaling (y), a power mean with p <= 0,
     edge encoders of categories, MsgNorm by projected features, root weights, reversible blocks and whole networks.
     """
+    check_module(module, "module")
     for path, part in module.named_modules():
         name = path or type(part).__name__
         if isinstance(part, GraphNetwork):
