@@ -14,6 +14,7 @@ import torch
 
 from deepergcn.categories import ATOM_SIZES, BOND_SIZES
 from deepergcn.data import Dataset, Task, load_dataset
+from deepergcn.data.molecules.parse import parse_molecules
 from deepergcn.data.molecules.read import read_molecules, read_molecules_to_predict
 from deepergcn.data.molecules.sdf import read_sdf
 from deepergcn.data.molecules.skipped import Skipped, write_skipped
@@ -197,6 +198,22 @@ def test_an_sdf_in_latin_1_is_read_as_such_and_the_record_named(
     assert not caplog.text
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+@pytest.mark.parametrize("line", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("between", ["", "\n", " \n\n"])
+def test_blank_lines_between_records_and_lines_and_marks_of_any_system_change_nothing(
+    encoding: str, line: str, between: str, tmp_path: Path
+) -> None:
+    """The counts are in the fourth line of a record, so that what stands before the title is known."""
+    path = tmp_path / "m.sdf"
+    text = record("ethane", "CC", "low") + between + record("", "CO", "high") + between + record("water", "O", "low")
+    path.write_bytes((between + text.removesuffix("$$$$\n") + between).replace("\n", line).encode(encoding))
+    texts, table = read_sdf(path)
+    assert table.text("_Name").to_pylist() == ["ethane", None, "water"]
+    assert table.text("level").to_pylist() == ["low", "high", "low"]
+    assert [len(parse_molecules([text], form="molblock").positions) for text in texts] == [1, 1, 1]
+
+
 @pytest.mark.parametrize("packed", [False, True])
 def test_sdf(packed: bool, root: Path, tmp_path: Path) -> None:
     text = record("ethane", "CC", "low") + record("broken", "CXC", "low") + record("ethanol", "CCO", "high")
@@ -225,6 +242,7 @@ def test_sdf(packed: bool, root: Path, tmp_path: Path) -> None:
         ("m.sdf", b"  \n", "the file is empty"),
         ("m.sdf.gz", b"hello", "cannot be read: Not a gzipped file"),
         ("m.sdf.gz", gzip.compress(b"hello" * 99, mtime=0)[:-9], "damaged or cut short .Compressed file ended"),
+        ("m.sdf", "m\n".encode("utf-16"), "is text in UTF-16; save it in UTF-8"),
         ("m.sdf", b"nonsense", "there is no column 'y' for the labels; the columns are '_Name'"),
         ("m.csv", b"smiles,y\n", "the table has no rows"),
         ("m.csv", b"smiles,y\nx,1\nx,0\n", "no row can be read; row 1 is 'x': syntax error near position 1"),

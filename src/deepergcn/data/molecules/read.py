@@ -37,7 +37,7 @@ from deepergcn.user_cache import real_path
 
 MoleculeSplit = Literal["random", "stratified", "scaffold"]
 
-_VERSION = 2  # of the cached data: increase it when the same file gives another dataset
+_VERSION = 3  # of the cached data: increase it when the same file gives another dataset
 
 _log = logging.getLogger(__name__)
 

@@ -18,6 +18,8 @@ TITLE = "_Name"
 
 _END = re.compile(r"^\$\$\$\$.*\n?", re.MULTILINE)
 _BYTES_END = re.compile(rb"^\$\$\$\$", re.MULTILINE)
+_COUNTS = re.compile(r".*V[23]000[ \t]*$")
+_BLANK = re.compile(r"(?:[ \t]*\n)*+")
 _PROPERTY = re.compile(r"^>[^<\n]*<([^>\n]+)>.*\n((?:.*\S.*\n?)*+)", re.MULTILINE)
 
 _PIECE = 1 << 20  # bytes that are read at a time
@@ -71,28 +73,40 @@ def _check_repeated(path: Path, number: int, found: list[tuple[str, str]]) -> No
 
 def _records(path: Path, encoding: str) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder(encoding)()
-    rest = ""
+    rest, line = "", ""
     for piece in read_pieces(path, _PIECE):
-        rest = (rest + decoder.decode(piece)).replace("\r\n", "\n")
+        line = line or ("\r" if b"\n" not in piece and b"\r" in piece else "\r\n")  # \r of an old Macintosh
+        rest = (rest + decoder.decode(piece)).replace(line, "\n")
         start = 0
         for end in _END.finditer(rest):
             if end.end() == len(rest):
                 break  # the line of the end may go on
-            yield rest[start : end.start()]
+            yield _from_title(rest[start : end.start()])
             start = end.end()
         rest = rest[start:]
     *records, last = _END.split(rest)
-    yield from records
+    yield from map(_from_title, records)
     if last.strip():
-        yield last
+        yield _from_title(last)
+
+
+def _from_title(record: str) -> str:
+    """The record without blank lines before it: the fourth line of every record is that of its counts."""
+    found = _BLANK.match(record)
+    blank = 0 if found is None else found[0].count("\n")
+    lines = record.split("\n", blank + 4) if blank else []
+    counts = next((number for number, line in enumerate(lines[: blank + 4]) if _COUNTS.match(line)), 0)
+    return "\n".join(lines[min(counts - 3, blank) :]) if counts > 3 else record
 
 
 def _encoding(path: Path) -> str:
-    """UTF-8, or Latin-1, which older programs write, with a warning."""
+    """UTF-8, with a mark at its beginning or without, or Latin-1, which older programs write, with a warning."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     ended = 0
     try:
         for piece in read_pieces(path, _PIECE):
+            if not ended and piece.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                raise InputError(f"{path}: is text in UTF-16; save it in UTF-8")
             decoder.decode(piece)
             ended += len(_BYTES_END.findall(piece))
         decoder.decode(b"", final=True)
@@ -104,4 +118,4 @@ def _encoding(path: Path) -> str:
             error.object[error.start],
         )
         return "latin-1"
-    return "utf-8"
+    return "utf-8-sig"
