@@ -300,6 +300,12 @@ def hook(module: nn.Module) -> None:
     module.register_forward_hook(lambda module, inputs, output: 2 * output)
 
 
+def hooked_relu() -> nn.Module:
+    relu = nn.ReLU()
+    hook(relu)
+    return relu
+
+
 @pytest.mark.parametrize(
     ("theirs", "message"),
     [
@@ -323,6 +329,7 @@ def hook(module: nn.Module) -> None:
         (Louder(8, 8), "Louder: Louder changes GENConv and has no equivalent here"),
         (with_dropout(), "GENConv: expected the MLP that GENConv builds, without dropout"),
         (pyg.DeepGCNLayer(make(), nn.LayerNorm(8), nn.ELU()), r"DeepGCNLayer: expected ReLU or no activation, got ELU"),
+        (pyg.DeepGCNLayer(make(), nn.LayerNorm(8), hooked_relu()), "DeepGCNLayer.act: has hooks"),
         (nn.Sequential(nn.Linear(3, 8), Louder(8, 8)), "Sequential.1: Louder changes GENConv"),
     ],
     ids=lambda value: str(value).splitlines()[0],

@@ -23,7 +23,7 @@ from deepergcn.nn import (
 )
 from deepergcn.nn.blocks import block_class
 from tests.nn.pyg.models import EDGES, features
-from tests.nn.pyg.test_from_pyg import assert_same
+from tests.nn.pyg.test_from_pyg import assert_same, hook, hooked_relu
 
 
 def make(*channels: Any, **options: Any) -> GENConv:
@@ -108,6 +108,29 @@ def test_aggregations_by_index() -> None:
     assert_same(theirs, again, x, index)
 
 
+def changed(path: str, change: Any) -> GENConv:
+    """A GENConv with a part that was changed."""
+    conv = GENConv(8, 8, edge_encoder=3)
+    change(conv.get_submodule(path))
+    return conv
+
+
+def replaced(path: str, part: nn.Module) -> GENConv:
+    conv = GENConv(8, 8, edge_encoder=3)
+    conv.set_submodule(path, part)
+    return conv
+
+
+def own_message(conv: Any) -> None:
+    conv.message = lambda x_j, edge: 2 * x_j
+
+
+def with_act(act: nn.Module) -> ResPlusBlock:
+    block = ResPlusBlock(GENConv(8, 8))
+    block.act = act
+    return block
+
+
 @pytest.mark.parametrize(
     ("ours", "message"),
     [
@@ -121,8 +144,21 @@ def test_aggregations_by_index() -> None:
         (DeeperGCN(3, 2, hidden_channels=8, num_layers=1), r"DeeperGCN: a whole network has no equivalent in PyG"),
         (RevGEN(3, 2, hidden_channels=8, num_layers=1).layers, "0: reversible layers cannot be converted"),
         (nn.ModuleList([nn.ReLU(), GENConv(8, 8, y=1.0)]), "ModuleList.1: degree scaling"),
+        (changed("mlp.1", hook), "GENConv.mlp.1: has hooks"),
+        (changed("aggregation", hook), "GENConv.aggregation: has hooks"),
+        (changed("edge_encoder.linear", hook), "GENConv.edge_encoder.linear: has hooks"),
+        (changed("", own_message), "GENConv: its messages are explained, hooked or replaced"),
+        (
+            replaced("edge_encoder.linear", nn.Sequential(nn.Linear(3, 8))),
+            "expected a Linear layer as lin_edge, got Seq",
+        ),
+        (replaced("mlp.1", nn.GroupNorm(2, 16)), "GENConv: expected the MLP that GENConv builds"),
+        (replaced("mlp.2", nn.GELU()), "GENConv: expected the MLP that GENConv builds"),
+        (replaced("mlp", nn.Linear(8, 8)), "GENConv: expected the MLP that GENConv builds"),
+        (with_act(nn.GELU()), "ResPlusBlock: expected ReLU or no activation, got GELU"),
+        (with_act(hooked_relu()), "ResPlusBlock.act: has hooks"),
     ],
-    ids=str,
+    ids=lambda value: str(value).splitlines()[0],
 )
 def test_what_pyg_cannot_express_is_one_error(ours: nn.Module, message: str) -> None:
     with pytest.raises(InputError, match=message):

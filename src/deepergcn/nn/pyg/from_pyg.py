@@ -174,6 +174,8 @@ def _mlp_parts(mlp: Any, path: str) -> tuple[list[Any], NormName | None, list[nn
 def _deep_gcn_layer(theirs: Any, path: str, replace: Replacement) -> nn.Module:
     if theirs.act is not None and type(theirs.act) is not nn.ReLU:
         raise InputError(f"{path}: expected ReLU or no activation, got {theirs.act}")
+    if theirs.act is not None:
+        check_unchanged(theirs.act, f"{path}.act")
     return block_class(theirs.block)(
         replace(theirs.conv, f"{path}.conv"),
         None if theirs.norm is None else replace(theirs.norm, f"{path}.norm"),

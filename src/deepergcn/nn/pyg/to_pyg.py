@@ -15,7 +15,7 @@ from deepergcn.nn.encoders.edges import AffineEncoder
 from deepergcn.nn.networks.graph_network import GraphNetwork
 from deepergcn.nn.norms import BatchNorm
 from deepergcn.nn.pyg.from_pyg import IndexedAggregation
-from deepergcn.nn.pyg.replace import Converter, Replacement, check_module, check_widths, copy_state
+from deepergcn.nn.pyg.replace import Converter, Replacement, check_module, check_unchanged, check_widths, copy_state
 from deepergcn.nn.reversible.layers import RevBlock
 
 
@@ -42,14 +42,17 @@ def to_pyg(module: nn.Module) -> nn.Module:
 
 def _gen_conv(ours: GENConv, path: str, replace: Replacement) -> nn.Module:
     check_widths(ours, path)
+    for name, part in ours.named_modules():
+        check_unchanged(part, f"{path}.{name}" if name else path)
+    if ours._shows_messages():
+        raise InputError(f"{path}: its messages are explained, hooked or replaced; expected GENConv as it is")
     if ours.edge_encoder is not None and type(ours.edge_encoder) is not AffineEncoder:
         raise InputError(f"{path}: PyG has no edge encoder like {type(ours.edge_encoder).__name__}")
     if ours.root is not None:
         raise InputError(f"{path}: a root weight (root_weight=True) has no equivalent in PyG's GENConv")
     if ours.msg_norm is not None and ours.target_projection is not None:
         raise InputError(f"{path}: MsgNorm by projected features has no equivalent in PyG")
-    linears = [m for m in ours.mlp if isinstance(m, nn.Linear)]
-    norms = [m for m in ours.mlp if not isinstance(m, nn.Linear | nn.ReLU)]
+    linears, norms = _mlp_parts(ours.mlp, path)
     name, options = _aggregators(ours.aggregation, path)
     theirs = pyg.GENConv(
         _widths(ours),
@@ -73,6 +76,8 @@ def _gen_conv(ours: GENConv, path: str, replace: Replacement) -> nn.Module:
         ("lin_edge", None if ours.edge_encoder is None else ours.edge_encoder.linear),
     ):
         if linear is not None:
+            if type(linear) is not nn.Linear:
+                raise InputError(f"{path}: expected a Linear layer as {their_name}, got {type(linear).__name__}")
             # PyG builds none for edge features of the convolution's width, but uses one that is there.
             setattr(theirs, their_name, pyg.Linear(linear.in_features, linear.out_features, linear.bias is not None))
             copy_state(linear, getattr(theirs, their_name))
@@ -82,6 +87,18 @@ def _gen_conv(ours: GENConv, path: str, replace: Replacement) -> nn.Module:
     for norm, other in zip(norms, others, strict=True):
         copy_state(norm, other)
     return theirs  # type: ignore[no-any-return]
+
+
+def _mlp_parts(mlp: nn.Module, path: str) -> tuple[list[Any], list[Any]]:
+    """The Linear layers of an MLP as GENConv builds it, and its normalizations."""
+    parts: list[Any] = list(mlp.children())
+    linears = [m for m in parts if type(m) is nn.Linear]
+    norms = [m for m in parts if type(m) in (BatchNorm, nn.BatchNorm1d, nn.LayerNorm)]
+    between = [*({type(norm) for norm in norms}), nn.ReLU]
+    built = [*[nn.Linear, *between] * (len(linears) - 1), nn.Linear]
+    if type(mlp) is not nn.Sequential or [type(m) for m in parts] != built:
+        raise InputError(f"{path}: expected the MLP that GENConv builds, of known norms and ReLU")
+    return linears, norms
 
 
 def _widths(ours: GENConv) -> tuple[int, int]:
@@ -152,6 +169,10 @@ def _indexed(ours: IndexedAggregation, path: str, replace: Replacement) -> nn.Mo
 
 
 def _block(ours: Any, path: str, replace: Replacement) -> nn.Module:
+    if ours.act is not None:
+        if type(ours.act) is not nn.ReLU:
+            raise InputError(f"{path}: expected ReLU or no activation, got {type(ours.act).__name__}")
+        check_unchanged(ours.act, f"{path}.act")
     layer: nn.Module = pyg.DeepGCNLayer(
         replace(ours.conv, f"{path}.conv"),
         None if ours.norm is None else replace(ours.norm, f"{path}.norm"),
