@@ -48,6 +48,28 @@ def test_the_seed_of_the_construction_gives_its_weights(name: str) -> None:
         assert torch.equal(value, made[key]), key
 
 
+@pytest.mark.parametrize("way", ["reset", "load", "assign"])
+@pytest.mark.parametrize("sizes", [(3, 4), (40, 40)])
+def test_memory_without_content_is_filled(sizes: tuple[int, int], way: str) -> None:
+    """``to_empty`` leaves anything in buffers that no state holds."""
+    options: Any = {"hidden_channels": 8, "num_layers": 2, "layer_edge_encoder": sizes, "norm": "layer"}
+    expected = DeeperGCN(sizes, 2, **options).double()
+    with torch.device("meta"):
+        model = DeeperGCN(sizes, 2, **options).double()
+    if way != "assign":
+        model.to_empty(device="cpu")
+        for value in (*model.parameters(), *model.buffers()):
+            value.detach().fill_(77)
+    if way == "reset":
+        model.reset_parameters()
+        expected.load_state_dict(model.state_dict())
+    else:
+        model.load_state_dict(expected.state_dict(), assign=way == "assign")
+    x, edge_attr = torch.tensor([[1, 2]] * 7), torch.tensor([[2, 3]] * EDGES.shape[1])
+    assert torch.equal(model(x, EDGES, edge_attr), expected(x, EDGES, edge_attr))
+    assert all(map(torch.equal, model.buffers(), expected.buffers()))
+
+
 @pytest.mark.parametrize("name", NETWORKS)
 def test_every_network_forgets_what_it_has_learned(name: str) -> None:
     model = NETWORKS[name](3, 2, hidden_channels=8, num_layers=2)

@@ -1,6 +1,5 @@
 """Edge encoders: from raw edge features to the edge term h_e of a message, in its most compact form."""
 
-import itertools
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from deepergcn.errors import InputError
-from deepergcn.nn.encoders.tables import Tables, check_sizes
+from deepergcn.nn.encoders.tables import Tables, check_sizes, number_again
 from deepergcn.nn.lazy import UNKNOWN, fix_width, known_width, linear
 from deepergcn.nn.unchanged import is_unchanged
 from deepergcn.ops import Affine, Dense, EdgeTerm, Table
@@ -135,16 +134,26 @@ class CategoricalEncoder(EdgeEncoder):
         if count >= 2**62:
             raise InputError(f"edge_encoder: expected fewer than 2^62 combinations of categories, got {count}")
         self.tables = Tables("edge_attr", sizes, channels)
-        strides = [math.prod(self.tables.sizes[k + 1 :]) for k in range(len(self.tables.sizes))]
-        self.register_buffer("strides", torch.tensor(strides), persistent=False)
-        every = None
-        if count <= LARGEST_TABLE:
-            every = torch.tensor(list(itertools.product(*map(range, self.tables.sizes))))
-        self.register_buffer("combinations", every, persistent=False)
-        self.register_buffer("multi_hot", None if every is None else self.tables.multi_hot(every), persistent=False)
+        for name in ("strides", "combinations", "multi_hot"):
+            self.register_buffer(name, None, persistent=False)
+        self.register_load_state_dict_post_hook(number_again)
+        self.number()
 
     def reset_parameters(self) -> None:
         self.tables.reset_parameters()
+        self.number()
+
+    def number(self) -> None:
+        """Number the combinations, in the order of ``itertools.product``."""
+        sizes, device = self.tables.sizes, self.tables.weight.device
+        self.strides = torch.tensor([math.prod(sizes[k + 1 :]) for k in range(len(sizes))], device=device)
+        if math.prod(sizes) <= LARGEST_TABLE:
+            self.combinations = self._categories(torch.arange(math.prod(sizes), device=device))
+            self.multi_hot = self.tables.multi_hot(self.combinations)
+
+    def _categories(self, codes: Tensor) -> Tensor:
+        """The categories of every code, [codes, columns]."""
+        return codes[:, None] // self.strides % torch.tensor(self.tables.sizes, device=codes.device)
 
     def prepare(self, edge: EdgeInput) -> Categories:
         """Number the combinations: as a number of mixed radix where the table has them all, else those that occur."""
@@ -160,8 +169,7 @@ class CategoricalEncoder(EdgeEncoder):
         if self.combinations is not None:
             return Categories(codes.int(), self.combinations, self.multi_hot)
         distinct, codes = torch.unique(codes, return_inverse=True)
-        sizes = torch.tensor(self.tables.sizes, device=distinct.device)
-        return Categories(codes.int(), distinct[:, None] // self.strides % sizes)
+        return Categories(codes.int(), self._categories(distinct))
 
     def forward(self, edge: EdgeInput) -> EdgeTerm:
         codes, rows, multi_hot = self.prepare(edge)

@@ -21,6 +21,11 @@ def check_sizes(name: str, sizes: Sequence[Any]) -> None:
         raise InputError(f"{name}: expected at least one column of at least one category, got sizes {list(sizes)}")
 
 
+def number_again(module: Any, keys: object) -> None:
+    """Number what ``module`` numbers where weights are loaded, as ``to_empty`` gives it memory without content."""
+    module.number()
+
+
 class Tables(nn.Module):
     """sum_k T_k[c_k], the k tables kept one below the other in one weight, initialised as OGB's encoders (Xavier).
 
@@ -38,13 +43,19 @@ class Tables(nn.Module):
         self.name = name
         self.sizes = tuple(sizes)
         self.weight = nn.Parameter(torch.empty(sum(sizes), channels))
-        self.register_buffer("offsets", torch.tensor([0, *accumulate(sizes)][:-1]), persistent=False)
+        self.register_buffer("offsets", None, persistent=False)
+        self.register_load_state_dict_post_hook(number_again)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draw the tables anew."""
         for table in self.weight.detach().split(self.sizes):
             nn.init.xavier_uniform_(table)
+        self.number()
+
+    def number(self) -> None:
+        """Number the rows of the tables."""
+        self.offsets = torch.tensor([0, *accumulate(self.sizes)][:-1], device=self.weight.device)
 
     def check(self, categories: Tensor) -> None:
         """Refuse anything but integers [rows, columns] within the sizes, which are looked at on a CPU alone.
