@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 from random import Random
@@ -43,7 +43,7 @@ def flags(random: Random, corpus: Corpus, folder: Path, kind: str) -> Case:
         "rocauc,r2",
     )
     for flag in random.sample(FLAGS, random.choice((1, 1, 2))):
-        given += [flag, argument(random.choice(values))]
+        given += [flag, _value(random, flag, values)]
     fast = ["--epochs", "1", *small(typed=typed), "--out", "run"]
     return Case(kind, folder, "program", ["train", *fast, *given])
 
@@ -123,8 +123,13 @@ def commands(random: Random, corpus: Corpus, folder: Path, kind: str) -> Case:
     )
     values = (*CELLS, *YAML_VALUES, str(run), str(corpus.folder / "nodes.csv"), "out.csv", "model.num_layers=2")
     for flag, takes_value in random.sample(OPTIONS[command], min(len(OPTIONS[command]), random.choice((1, 1, 2)))):
-        sound += [flag, argument(random.choice(values))] if takes_value else [flag]
+        sound += [flag, _value(random, flag, values)] if takes_value else [flag]
     return Case(kind, folder, "program", [command, *sound])
+
+
+def _value(random: Random, flag: str, values: Sequence[str]) -> str:
+    """A value of an option; a thousand runs or trials are work that is asked for, and no hang."""
+    return argument(random.choice([value for value in values if flag not in _COUNTS or value != "1_000"]))
 
 
 def _options() -> Iterator[tuple[str, list[tuple[str, bool]]]]:
@@ -136,6 +141,7 @@ def _options() -> Iterator[tuple[str, list[tuple[str, bool]]]]:
         yield name, [(flag, not one.is_flag) for one in found for flag in one.opts if flag not in _LEFT_OUT]
 
 
+_COUNTS = ("--runs", "--seeds", "--trials")
 _LEFT_OUT = ("--ray", "--help")  # a cluster is waited for
 OPTIONS = dict(_options())
 """Every command with its options, and whether each takes a value."""
