@@ -136,7 +136,7 @@ class CategoricalEncoder(EdgeEncoder):
         self.tables = Tables("edge_attr", sizes, channels)
         for name in ("strides", "combinations", "multi_hot"):
             self.register_buffer(name, None, persistent=False)
-        self.register_load_state_dict_post_hook(number_again)
+        self.register_load_state_dict_post_hook(number_again)  # type: ignore[no-untyped-call]
         self.number()
 
     def reset_parameters(self) -> None:

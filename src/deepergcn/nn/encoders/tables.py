@@ -44,7 +44,7 @@ class Tables(nn.Module):
         self.sizes = tuple(sizes)
         self.weight = nn.Parameter(torch.empty(sum(sizes), channels))
         self.register_buffer("offsets", None, persistent=False)
-        self.register_load_state_dict_post_hook(number_again)
+        self.register_load_state_dict_post_hook(number_again)  # type: ignore[no-untyped-call]
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
