@@ -88,6 +88,18 @@ def test_recomputing_once_for_every_backward() -> None:
     assert_close(first, second, rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("normalize", [nn.utils.spectral_norm, nn.utils.parametrizations.spectral_norm])
+def test_spectral_norms_which_change_with_every_forward_keep_activations(normalize: Any) -> None:
+    found = []
+    for is_recomputed in (False, True):
+        block: Any = make(ResPlusBlock, checkpoint=is_recomputed)
+        torch.manual_seed(3)
+        normalize(block.conv.mlp[0])
+        block(features(), EDGES).square().sum().backward()
+        found.append([parameter.grad for parameter in block.parameters()])
+    assert_close(found[0], found[1], rtol=0, atol=0)
+
+
 def test_running_statistics_that_changed_before_they_are_recomputed_with_are_noticed() -> None:
     block = make(ResPlusBlock, checkpoint=True).eval()
     out = block(features(), EDGES)

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.utils.parametrize import ParametrizationList
+from torch.nn.utils.spectral_norm import SpectralNorm
 from torch.utils.checkpoint import checkpoint
 
 from deepergcn.ops.path import is_traced
@@ -20,13 +22,15 @@ def recompute(modules: Sequence[nn.Module], function: Callable[..., R], *args: A
 
     Non-reentrant, so that it works under DistributedDataParallel; dropout draws the same mask again. ``modules`` are
     the modules that ``function`` runs: their running statistics are updated only once, and they are in training or
-    evaluation as they were.
+    evaluation as they were. Activations are kept where the weights that they were computed with are not.
     """
 
     def contexts() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
         return nullcontext(), _Again(modules)
 
     out: R
+    if any(map(changes_its_weights, modules)):
+        return function(*args, **kwargs)
     if is_traced():  # transforms of torch.func take no checkpoints, and what is exported has no backward
         return function(*args, **kwargs)
     if torch.compiler.is_compiling():  # torch.compile takes no contexts of Python
@@ -34,6 +38,16 @@ def recompute(modules: Sequence[nn.Module], function: Callable[..., R], *args: A
     else:
         out = checkpoint(function, *args, use_reentrant=False, context_fn=contexts, **kwargs)
     return out
+
+
+def changes_its_weights(module: nn.Module) -> bool:
+    """Whether a forward in training computes with other weights than the one before, as spectral norm does."""
+    return any(
+        any(isinstance(hook, SpectralNorm) for hook in vars(part)["_forward_pre_hooks"].values())
+        or (isinstance(part, ParametrizationList) and any(True for _ in part.buffers()))
+        for part in module.modules()
+        if part.training
+    )
 
 
 class Conditions:

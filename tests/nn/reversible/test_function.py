@@ -383,11 +383,12 @@ def test_many_gradients_at_once_are_refused_unless_activations_are_kept() -> Non
     assert jacobian(model, x, edge).shape == (2, 2, NODES, 3)
 
 
-def test_spectral_norms_which_change_with_every_forward_keep_activations() -> None:
+@pytest.mark.parametrize("normalize", [spectral_norm, nn.utils.spectral_norm])
+def test_spectral_norms_which_change_with_every_forward_keep_activations(normalize: Any) -> None:
     model = network()
     for module in list(model.layers.modules()):
         if isinstance(module, nn.Linear):
-            spectral_norm(module)
+            normalize(module)
     kept = copy.deepcopy(model)
     kept.rebuild = False
     for key in ("out", "x", "grads"):

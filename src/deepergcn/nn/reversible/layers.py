@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.parametrize import ParametrizationList
 
 from deepergcn.errors import InputError
 from deepergcn.nn.blocks import ResPlusBlock
 from deepergcn.nn.encoders.edges import EdgeInput
+from deepergcn.nn.recompute import changes_its_weights
 from deepergcn.nn.unchanged import has_hooks
 from deepergcn.nn.virtual_node import VirtualNode
 from deepergcn.ops import Adjacency
@@ -120,10 +120,10 @@ class Pass:
         ``functional_call`` lends others, spectral norm changes its own, and replicas of ``DataParallel`` have none.
         """
         parts = (part for module in self.modules() for part in module.modules())
-        return all(isinstance(weight, nn.Parameter) for weight in self.weights()) and not any(
-            vars(part).get("_is_replica")
-            or (isinstance(part, ParametrizationList) and any(True for _ in part.buffers()))
-            for part in parts
+        return (
+            all(isinstance(weight, nn.Parameter) for weight in self.weights())
+            and not any(vars(part).get("_is_replica") for part in parts)
+            and not any(map(changes_its_weights, self.modules()))
         )
 
     def given(self) -> list[Tensor]:
