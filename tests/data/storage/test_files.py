@@ -121,3 +121,15 @@ def test_a_killed_write_leaves_a_part_that_the_next_write_of_a_later_day_removes
     os.utime(part, (0, 0))
     write_text(path, "newer")
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="named pipes")
+def test_a_pipe_or_a_device_is_never_replaced_by_a_file(tmp_path: Path) -> None:
+    """As root, /dev/null itself became a file."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "pipe")
+    for name in ("pipe", "link"):
+        with pytest.raises(InputError, match=f"{name}: is a pipe or a device; expected the name of a file"):
+            write_text(tmp_path / name, "text")
+        assert (tmp_path / name).is_fifo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "pipe"]

@@ -55,6 +55,8 @@ def replacing(path: Path) -> Iterator[Path]:
     """A new file beside ``path`` to write to, renamed to ``path`` at the end, or removed after an error."""
     part = _part(path)
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):  # whoever may write to /dev would lose the device
+            raise InputError(f"{path}: is a pipe or a device; expected the name of a file")
         path.parent.mkdir(parents=True, exist_ok=True)
         remove_abandoned(path.parent, {path.name})
         yield part
