@@ -67,7 +67,9 @@ def test_what_belongs_to_one_network_is_refused_in_one_line(tmp_path: Path) -> N
             call(["CCO"])
 
 
-def test_one_trained_seed_or_different_recipes_are_no_ensemble(tmp_path: Path) -> None:
+def test_one_trained_seed_or_different_recipes_are_no_ensemble(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     folder = seeds(tmp_path, count=2)
     second = folder / "seed-1" / "model.safetensors"
     content = second.read_bytes()
@@ -75,6 +77,13 @@ def test_one_trained_seed_or_different_recipes_are_no_ensemble(tmp_path: Path) -
     with pytest.raises(InputError, match="has 1 trained seeds; expected at least 2 to average"):
         load(folder)
     second.write_bytes(content)
+    caplog.clear()
+    (folder / "seeds.json").write_text('{"seeds": [0, 1, 2]}')
+    load(folder)
+    assert "runs: seed-2 has not been trained; predictions are means of the other 2" in caplog.text
+    (folder / "seed-1" / "state").mkdir(exist_ok=True)
+    load(folder)
+    assert "seed-1: training has not ended; the network is that of the best epoch so far" in caplog.text
     members = [load(folder / f"seed-{seed}") for seed in range(2)]
     members[1].info = members[1].info.model_copy(update={"digest": "other"})
     with pytest.raises(InputError, match="has seeds of different recipes or data"):

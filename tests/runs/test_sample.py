@@ -26,6 +26,13 @@ def test_the_sample_predicts_without_a_flag_repeated(tmp_path: Path) -> None:
     assert not predictions.skipped
 
 
+def test_a_network_that_takes_a_column_of_numbers_has_no_sample(tmp_path: Path) -> None:
+    recipe = small_recipe(molecule_file(tmp_path), targets=["target"], smiles_column="smiles")
+    run = Run.open(make_run(tmp_path, recipe))
+    run.recipe = recipe.model_copy(update={"data": recipe.data.model_copy(update={"descriptors": ("morgan", "mass")})})
+    assert write_sample(run) is None
+
+
 def test_tables_have_no_sample(tmp_path: Path) -> None:
     run = make_run(tmp_path, small_recipe(*table_files(tmp_path), label="y"))
     assert write_sample(Run.open(run)) is None

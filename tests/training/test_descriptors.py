@@ -8,6 +8,7 @@ import torch
 from torch.testing import assert_close
 
 from deepergcn.data.molecules.descriptors import morgan_shares
+from deepergcn.data.molecules.read import read_molecules_to_predict
 from deepergcn.errors import InputError
 from deepergcn.inference.explain import explain
 from deepergcn.inference.export import example
@@ -111,3 +112,16 @@ def test_datasets_without_molecules_say_so(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no option 'descriptors'"):
         train("synthetic-proteins", settings=["data.descriptors=[morgan]"], out=tmp_path / "run")
     assert not (tmp_path / "run" / "run.json").exists()
+
+
+def test_gaps_of_a_column_are_said_where_the_mean_fills_them(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "m.csv"
+    file.write_text(
+        "smiles,mass,size,y\n" + "".join(f"{'C' * i},{'' if i == 3 else i},{i},{i}\n" for i in range(1, 25))
+    )
+    found = own_molecules(file, targets="y", descriptors=("mass", "size"), root=tmp_path)
+    lines = dict(found.lines())
+    assert "descriptors column mass (1 gaps filled with the mean), column size;" in lines["features"]
+    read_molecules_to_predict(file, found.loaded.dataset.task, descriptors=("mass", "size"))
+    assert "m.csv: column 'mass' is empty in some rows; the mean of the training data is used there" in caplog.text
+    assert "'size'" not in caplog.text

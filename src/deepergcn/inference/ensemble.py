@@ -1,19 +1,31 @@
 """Several seeds or folds of one recipe as one predictor: the mean of their predictions, and how far they differ."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
+from pydantic import BaseModel
 
-from deepergcn.errors import InputError
+from deepergcn.errors import InputError, listed
 from deepergcn.inference.inputs import Input, Rows
 from deepergcn.inference.predictions import Predictions
 from deepergcn.inference.predictor import Predictor
 from deepergcn.recipes.schema import Recipe
-from deepergcn.runs.folders import member_folders, seed_folders
+from deepergcn.runs.folders import FOLDS, SEEDS, fold_folder, member_folders, seed_folder, seed_folders
 from deepergcn.runs.model.network import AnyNetwork
+from deepergcn.runs.run import read_json
+
+_log = logging.getLogger(__name__)
+
+
+class _Planned(BaseModel):
+    """The seeds or folds that a folder was started with."""
+
+    seeds: tuple[int, ...] = ()
+    folds: int = 0
 
 
 class Ensemble(Predictor):
@@ -92,6 +104,22 @@ class Ensemble(Predictor):
             f"{self.folder}: has several {_what(self.folder)}, which only predict combines; expected one of them, "
             f"such as {one}"
         )
+
+
+def warn_of_absent(folder: Path, trained: Sequence[Path]) -> None:
+    """Log a warning if seeds or folds that the folder was started with have no network yet."""
+    files = [folder / name for name in (SEEDS, FOLDS) if (folder / name).is_file()]
+    for planned in (read_json(file, _Planned) for file in files):
+        all_of_them = [
+            *(seed_folder(folder, number) for number in planned.seeds),
+            *(fold_folder(folder, number) for number in range(planned.folds)),
+        ]
+        absent = [path.name for path in all_of_them if path not in trained]
+        if absent:
+            _log.warning(
+                "%s: %s %s not been trained; predictions are means of the other %d",
+                *(folder, listed(absent), "has" if len(absent) == 1 else "have", len(trained)),
+            )
 
 
 def _what(folder: Path) -> str:

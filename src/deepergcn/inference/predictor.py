@@ -43,9 +43,10 @@ def load(run: str | Path) -> "Predictor":
     """
     path = Path(run)
     if path.is_dir() and (members := member_folders(path)):
-        from deepergcn.inference.ensemble import Ensemble  # here, since it is a Predictor itself
+        from deepergcn.inference.ensemble import Ensemble, warn_of_absent  # here, since it is a Predictor itself
 
         begun = [folder for folder in members.values() if (folder / "model.safetensors").is_file()]
+        warn_of_absent(path, begun)
         return Ensemble(path, [load(folder) for folder in begun])
     return Predictor(*load_trained(path))
 

@@ -1,5 +1,6 @@
 """What a trained network is read from: its run directory, or its model file alone."""
 
+import logging
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,8 @@ from deepergcn.runs.environment import environment, warn_of_changes
 from deepergcn.runs.model.model_file import TrainedModel, load_model
 from deepergcn.runs.own_files import holds_data
 from deepergcn.runs.run import Run
+
+_log = logging.getLogger(__name__)
 
 
 def load_trained(run: Path) -> tuple[TrainedModel, bool]:
@@ -30,6 +33,8 @@ def load_trained(run: Path) -> tuple[TrainedModel, bool]:
     warn_of_changes(str(run), trained.info.environment, trained.info.versions, environment(), training=False)
     if opened is None:
         return trained, False
+    if opened.summary() is None and (run / "state").is_dir():
+        _log.warning("%s: training has not ended; the network is that of the best epoch so far, %d", run, trained.epoch)
     if holds_data(opened.recipe, run) and opened.info.digest == trained.info.digest:  # it may have been moved
         moved = trained.recipe.model_copy(update={"data": opened.recipe.data})
         return replace(trained, recipe=moved), True

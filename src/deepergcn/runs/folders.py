@@ -15,6 +15,9 @@ ROOT = Path("runs")
 DEFAULT = "solubility"
 """The recipe that is trained where none is named."""
 
+SEEDS, FOLDS = "seeds.json", "folds.json"
+"""The records of the seeds or folds of a folder, of which some may not have begun."""
+
 
 def run_folder(recipe: str | Path | None, settings: Sequence[str], out: str | Path | None) -> Path:
     """The directory of a new run of this recipe: ``out``, else the first unused one."""

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from deepergcn.categories import ATOM_SIZES
+from deepergcn.data.molecules.descriptor_names import KINDS
 from deepergcn.data.provenance import MoleculeProvenance
 from deepergcn.data.storage.csv_text import csv_text
 from deepergcn.data.storage.files import write_text
@@ -24,8 +25,10 @@ MOLECULES = {
 
 
 def write_sample(run: Run) -> Path | None:
-    """Write well-known molecules to ``sample.csv`` of the run directory; None if the network takes no molecules."""
+    """Write well-known molecules to ``sample.csv`` of the run directory; None if the network takes more, or others."""
     if run.info.inputs.task.level != "graph" or run.info.inputs.nodes != ATOM_SIZES:
+        return None
+    if not set(run.recipe.data.descriptors) <= set(KINDS):  # columns of the user's own
         return None
     provenance = run.info.provenance
     smiles_column = provenance.smiles_column if isinstance(provenance, MoleculeProvenance) else None

@@ -13,13 +13,12 @@ from pydantic import BaseModel, ConfigDict
 from deepergcn.data.folds import check_folds
 from deepergcn.data.storage.files import write_bytes
 from deepergcn.errors import InputError
-from deepergcn.runs.folders import fold_folder, fold_folders, resumed_folder, run_folder
+from deepergcn.runs.folders import FOLDS, fold_folder, fold_folders, resumed_folder, run_folder
 from deepergcn.runs.run import Run, read_json
 from deepergcn.studies.members import MembersSummary, check_folder, recorded, scores_of, write_summary
 from deepergcn.training.processes.distributed import is_first_process
 from deepergcn.training.train import train
 
-FOLDS = "folds.json"
 OUT_OF_FOLD = "out_of_fold.parquet"
 """The predictions of every item by the network that has not seen it: row, fold, id, labels and predictions."""
 

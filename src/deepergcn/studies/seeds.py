@@ -9,13 +9,11 @@ from pydantic import BaseModel, ConfigDict
 
 from deepergcn.data.seeds import check_seed, check_seeds
 from deepergcn.errors import InputError
-from deepergcn.runs.folders import resumed_folder, run_folder, seed_folder, seed_folders
+from deepergcn.runs.folders import SEEDS, resumed_folder, run_folder, seed_folder, seed_folders
 from deepergcn.runs.run import Run, read_json
 from deepergcn.studies.members import MembersSummary, check_folder, recorded, scores_of, write_summary
 from deepergcn.studies.ray_pool import RayTask, run_on_ray
 from deepergcn.training.train import train
-
-SEEDS = "seeds.json"
 
 
 class Seeds(BaseModel):

@@ -3,7 +3,7 @@
 The lists are written out, so that a model gets the numbers that it was trained on when RDKit adds to its own list.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -71,15 +71,16 @@ def check_names(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def described(names: Sequence[str]) -> tuple[str, ...]:
-    """A readable description of each of these descriptors."""
+def described(names: Sequence[str], gaps: Mapping[str, int]) -> tuple[str, ...]:
+    """A readable description of each of these descriptors, and of the gaps of those that are columns."""
     sizes = {
         "morgan": f"morgan ({MORGAN_SIZE:,} counts)",
         "maccs": f"maccs ({MACCS_SIZE} keys)",
         "properties": f"properties ({len(PROPERTIES)} numbers)",
         "rdkit": f"rdkit ({len(NUMBERS)} numbers)",
     }
-    return tuple(sizes.get(name, f"column {name}") for name in names)
+    filled = {name: f" ({count:,} gaps filled with the mean)" for name, count in gaps.items()}
+    return tuple(sizes.get(name, f"column {name}{filled.get(name, '')}") for name in names)
 
 
 def columns_of(names: Sequence[str]) -> dict[str, npt.NDArray[np.int64]]:

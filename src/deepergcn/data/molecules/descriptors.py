@@ -110,6 +110,20 @@ def molecule_descriptors(
     return MoleculeDescriptors(found.fingerprints, torch.cat(both, dim=1))
 
 
+def gaps_of_columns(table: Columns, names: Sequence[str]) -> dict[str, int]:
+    """The number of unknown cells, which the mean of training fills, of every column of numbers that has any."""
+    unknown = {name: ~(np.abs(table.numbers(name)) <= _MOST) for name in names if name not in KINDS}
+    return {name: int(cells.sum()) for name, cells in unknown.items() if cells.any()}
+
+
+def notes_on_gaps(table: Columns, names: Sequence[str]) -> list[str]:
+    """A readable line for each of these columns."""
+    return [
+        f"column {name!r} is empty in some rows; the mean of the training data is used there"
+        for name in gaps_of_columns(table, names)
+    ]
+
+
 def morgan_shares(text: str, fragments: Fragments = "all") -> npt.NDArray[np.float64] | None:
     """float64 [atoms, counts]: the share of every atom of a SMILES in each of its Morgan counts; None if it is none.
 

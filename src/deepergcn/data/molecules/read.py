@@ -15,7 +15,7 @@ from torch import Tensor
 from deepergcn.categories import ATOM_SIZES, BOND_SIZES
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.folds import check_fold, scaffold_fold
-from deepergcn.data.molecules.descriptors import MoleculeDescriptors, molecule_descriptors
+from deepergcn.data.molecules.descriptors import MoleculeDescriptors, molecule_descriptors, notes_on_gaps
 from deepergcn.data.molecules.featurize import MoleculeGraphs
 from deepergcn.data.molecules.fragments import Fragments
 from deepergcn.data.molecules.parse import ParsedMolecules
@@ -220,6 +220,8 @@ def read_molecules_to_predict(
     _report(path, dataset, strict, skipped_file, warn)
     if not descriptors:
         return dataset
+    for note in notes_on_gaps(rows.table, descriptors) if warn else ():
+        _log.warning("%s: %s", path, note)
     return dataset.replace(**_descriptors(rows, dataset, descriptors, fragments, workers).fields())
 
 

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import torch
 
-from deepergcn.data.molecules.descriptors import describe, molecule_descriptors
+from deepergcn.data.molecules.descriptors import describe, molecule_descriptors, notes_on_gaps
 from deepergcn.data.molecules.parse import parse_molecules
 from deepergcn.data.molecules.read import molecule_dataset
 from deepergcn.data.molecules.rows import MoleculeRows
@@ -62,7 +62,7 @@ class PartMaker:
         if threads is not None:
             torch.set_num_threads(threads)
         rows, job = self._rows(part.rows), self.job
-        decisions: list[str] = []
+        decisions = notes_on_gaps(part.rows.table, self.model.recipe.data.descriptors)
         nothing = len(rows.skipped) == len(rows.ids)
         if job.kind == "embed":
             embedded = self.model.embed_rows(rows)
@@ -74,7 +74,7 @@ class PartMaker:
             if nothing:
                 predicted.values[:] = np.nan
             content = predicted.content(job.ending, spreadsheet=job.spreadsheet, inputs=job.inputs)
-            decisions = predicted.notes()
+            decisions = [*predicted.notes(), *decisions]
         record = PartRecord(
             rows=len(rows.ids),
             header=header_length(content) if job.ending == ".csv" else 0,

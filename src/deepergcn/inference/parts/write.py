@@ -248,12 +248,13 @@ class _Reader:
     def written(self, made: int) -> Written:
         """What is there once all parts of the shard are."""
         numbers = tuple(number for number in range(self.total) if self.shard.has(number))
-        rows, skipped, first, decisions = 0, 0, list[Skipped](), tuple[str, ...]()
+        rows, skipped, first, decisions = 0, 0, list[Skipped](), dict[str, None]()
         for number in numbers:
             record = self.folder.record(number)
-            rows, skipped, decisions = rows + record.rows, skipped + len(record.skipped), record.decisions
+            rows, skipped = rows + record.rows, skipped + len(record.skipped)
+            decisions |= dict.fromkeys(record.decisions)
             first += record.skipped[: _NAMED - len(first)]
-        return Written(self.folder, numbers, self.total, made, rows, skipped, tuple(first), decisions)
+        return Written(self.folder, numbers, self.total, made, rows, skipped, tuple(first), tuple(decisions))
 
     def _parts(self) -> Iterator[Part]:
         job, first = self.job, 0

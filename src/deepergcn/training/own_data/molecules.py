@@ -10,6 +10,7 @@ import torch
 
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.molecules.descriptor_names import KINDS, check_names, described
+from deepergcn.data.molecules.descriptors import gaps_of_columns
 from deepergcn.data.molecules.fragments import Fragments
 from deepergcn.data.molecules.read import MoleculeSplit, read_molecules
 from deepergcn.data.molecules.rows import MoleculeRows, check_molecule_file, open_rows
@@ -119,6 +120,7 @@ def own_molecules(
     )
     provenance = dataset.provenance
     assert isinstance(provenance, MoleculeProvenance)
+    readable = described(descriptors, gaps_of_columns(rows.table.take(provenance.row_numbers() - 1), descriptors))
     report = report_data(
         [rows.table],
         dataset,
@@ -128,10 +130,8 @@ def own_molecules(
         choices,
         molecules=provenance.counts,
         fragments=provenance.fragments,
-        descriptors=described(descriptors) if join else (),
-        blend=f"random forest on {'these descriptors' if join else ', '.join(described(descriptors))}"
-        if blend
-        else None,
+        descriptors=readable if join else (),
+        blend=f"random forest on {'these descriptors' if join else ', '.join(readable)}" if blend else None,
         dropped=tuple(left_out(rows.table, taken)) if named == ["all"] != columns else (),
     )
     data = DataSection(
