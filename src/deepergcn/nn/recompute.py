@@ -22,14 +22,15 @@ def recompute(modules: Sequence[nn.Module], function: Callable[..., R], *args: A
 
     Non-reentrant, so that it works under DistributedDataParallel; dropout draws the same mask again. ``modules`` are
     the modules that ``function`` runs: their running statistics are updated only once, and they are in training or
-    evaluation as they were. Activations are kept where the weights that they were computed with are not.
+    evaluation as they were. Activations are kept where the weights that they were computed with are not, or the masks of
+    an explainer, which takes them away before backward.
     """
 
     def contexts() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
         return nullcontext(), _Again(modules)
 
     out: R
-    if any(map(changes_its_weights, modules)):
+    if any(changes_its_weights(module) or _is_explained(module) for module in modules):
         return function(*args, **kwargs)
     if is_traced():  # transforms of torch.func take no checkpoints, and what is exported has no backward
         return function(*args, **kwargs)
@@ -48,6 +49,10 @@ def changes_its_weights(module: nn.Module) -> bool:
         for part in module.modules()
         if part.training
     )
+
+
+def _is_explained(module: nn.Module) -> bool:
+    return any(getattr(part, "explain", None) is True for part in module.modules())
 
 
 class Conditions:

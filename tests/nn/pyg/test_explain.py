@@ -100,6 +100,20 @@ def test_edge_features_of_every_kind_are_explained() -> None:
     assert gradient.abs().min() > 0
 
 
+def test_masks_that_are_taken_away_before_backward() -> None:
+    """As Captum's explainers do."""
+    found = []
+    for checkpoint in (False, True):
+        torch.manual_seed(0)
+        model = DeeperGCN(8, 2, hidden_channels=8, num_layers=3, checkpoint=checkpoint).double().eval()
+        mask = MASK.clone().requires_grad_()
+        set_masks(model, mask, EDGES, apply_sigmoid=False)
+        out = model(features(8), EDGES)
+        clear_masks(model)
+        found.append(torch.autograd.grad(out.square().sum(), mask)[0])
+    assert_close(found[0], found[1], rtol=0, atol=0)
+
+
 def test_reversible_layers_have_gradients_of_any_mask() -> None:
     torch.manual_seed(0)
     x = features(3).float()
