@@ -22,8 +22,8 @@ def recompute(modules: Sequence[nn.Module], function: Callable[..., R], *args: A
 
     Non-reentrant, so that it works under DistributedDataParallel; dropout draws the same mask again. ``modules`` are
     the modules that ``function`` runs: their running statistics are updated only once, and they are in training or
-    evaluation as they were. Activations are kept where the weights that they were computed with are not, or the masks of
-    an explainer, which takes them away before backward.
+    evaluation as they were. Activations are kept where the weights that they were computed with are not, or the masks
+    of an explainer, which takes them away before backward.
     """
 
     def contexts() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
