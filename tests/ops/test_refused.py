@@ -89,6 +89,13 @@ def test_a_sparse_matrix_is_a_tensor() -> None:
         ops.Adjacency.from_sparse(None)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("number", [2**62, 2**55])
+def test_vertices_that_are_not_numbered_from_zero(number: int) -> None:
+    edge_index = torch.tensor([[0, number], [1, 0]])
+    with pytest.raises(InputError, match=f"^num_nodes: {number + 1} sources .* do not fit into the memory"):
+        ops.Adjacency.from_edge_index(edge_index)
+
+
 @pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
 @pytest.mark.parametrize("pointers", [[0, 1], [0, 5, 1], [0, 1, 9], [1, 1, 2]])
 @pytest.mark.parametrize("layout", [torch.sparse_csr, torch.sparse_csc])

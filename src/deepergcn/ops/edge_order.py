@@ -48,7 +48,13 @@ def _by_counting(edge_index: Tensor, num_sources: int, num_targets: int) -> Orde
     num_edges = edge_index.shape[1]
     dtype = np.int32 if _index_dtype(num_edges, num_sources, num_targets) == torch.int32 else np.int64
     sizes = (num_targets + 1, num_edges, num_edges, num_sources + 1, num_edges, num_edges)
-    arrays = [np.empty(size, dtype) for size in sizes]
+    try:
+        arrays = [np.empty(size, dtype) for size in sizes]
+    except (MemoryError, ValueError):
+        raise InputError(
+            f"num_nodes: {num_sources} sources and {num_targets} targets do not fit into the memory; expected vertices "
+            "that are numbered from 0, without gaps"
+        ) from None
     if kernels.order(edge_index.contiguous().numpy(), *arrays) >= 0:
         _check_ranges(edge_index, num_sources, num_targets)
     rowptr, source, edge, rowptr_t, target, edge_t = (torch.from_numpy(a) for a in arrays)
