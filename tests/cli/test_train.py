@@ -258,7 +258,22 @@ def test_data_that_has_changed_is_noticed(deepergcn: Program, small: list[str], 
         file.write("CCCC,1,train\n")
     answer = deepergcn("train", "--resume", "--out", "run", "--epochs", 2)
     assert answer.code == 2
-    assert "molecules.csv has changed since the run was started" in answer.err
+    assert "molecules.csv has changed since the run was started; expected it as it was" in answer.err
+    (tmp_path / "molecules.csv").rename(tmp_path / "moved.csv")
+    answer = deepergcn("train", "--resume", "--out", "run", "--epochs", 2)
+    assert answer.err.endswith("molecules.csv: there is no such file; expected the data of the recipe\n")
+
+
+def test_changed_tables_are_all_named(deepergcn: Program, tmp_path: Path) -> None:
+    (tmp_path / "n.csv").write_text("id,size,y\n" + "".join(f"{i},{i},{'ab'[i % 2]}\n" for i in range(40)))
+    (tmp_path / "e.csv").write_text("source,target\n" + "".join(f"{i},{i + 1}\n" for i in range(39)))
+    small = ("--set", "model.num_layers=2", "--set", "model.hidden_channels=8")
+    files = ("--nodes", tmp_path / "n.csv", "--edges", tmp_path / "e.csv", "--label", "y")
+    assert deepergcn("train", *files, *small, "--out", "run", "--epochs", 1).code == 0
+    with (tmp_path / "e.csv").open("a") as file:
+        file.write("1,7\n")
+    answer = deepergcn("train", "--resume", "--out", "run", "--epochs", 2)
+    assert f"{tmp_path / 'n.csv'} or {tmp_path / 'e.csv'} has changed" in answer.err
 
 
 @pytest.mark.parametrize(

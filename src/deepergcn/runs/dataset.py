@@ -1,6 +1,7 @@
 """Load and transform the dataset of a recipe."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from deepergcn.data.dataset import Dataset
@@ -38,6 +39,14 @@ def load_data(recipe: Recipe, loaded: LoadedData | None = None) -> Dataset:
 def read_data(section: DataSection) -> LoadedData:
     """Read the dataset that a section names once, for several runs."""
     return LoadedData(section, _read(section))
+
+
+def named_files(section: DataSection) -> str:
+    """The files of a section, as they are named in errors."""
+    tables = section.tables
+    files = (section.nodes, section.source, section.edges)
+    named = files if tables is None else (*tables.nodes.values(), *tables.edges.values())
+    return " or ".join(file for file in named if file is not None)
 
 
 def transformed(dataset: Dataset, recipe: Recipe) -> Dataset:
@@ -81,6 +90,8 @@ def _read(section: DataSection) -> Dataset:
     if section.tables is not None:
         return load_described_types(section.tables.nodes, section.tables.edges, options)
     if section.source not in SOURCES and not expand(section.source).exists():
+        if Path(section.source).suffix:  # the name of a file, and of no dataset
+            raise InputError(f"{section.source}: there is no such file; expected the data of the recipe")
         raise InputError(
             f"{section.source}: is neither the name of a dataset ({', '.join(SOURCES)}) nor a file or folder; "
             "name another with --data"

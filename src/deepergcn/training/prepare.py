@@ -16,7 +16,7 @@ from deepergcn.errors import InputError
 from deepergcn.recipes.load import validate
 from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.callbacks import Callback
-from deepergcn.runs.dataset import LoadedData, absolute, load_data
+from deepergcn.runs.dataset import LoadedData, absolute, load_data, named_files
 from deepergcn.runs.environment import environment, versions, warn_of_changes
 from deepergcn.runs.log import RunLog
 from deepergcn.runs.model.network import build_model, count_parameters, dataset_inputs
@@ -177,7 +177,10 @@ def _resume(plan: Plan, run: Run, processes: int, callback: Callback, threads: i
         )
     dataset = load_data(recipe, plan.loaded)
     if dataset.digest != run.info.digest:
-        raise InputError(f"{plan.folder}: the data in {recipe.data.source} has changed since the run was started")
+        raise InputError(
+            f"{plan.folder}: the data in {named_files(recipe.data)} has changed since the run was started; expected it "
+            "as it was, or another --out for a new run"
+        )
     check_steps(dataset, recipe.training, processes)
     threads = _threads(plan, dataset, processes, callback) if threads is None else threads
     with with_threads(threads):

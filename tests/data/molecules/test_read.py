@@ -245,6 +245,7 @@ def test_sdf(packed: bool, root: Path, tmp_path: Path) -> None:
         ("m.sdf", "m\n".encode("utf-16"), "is text in UTF-16; save it in UTF-8"),
         ("m.sdf", b"nonsense", "there is no column 'y' for the labels; the columns are '_Name'"),
         ("m.csv", b"smiles,y\n", "the table has no rows"),
+        ("m.csv", b"smiles,y", "the table has no rows"),
         ("m.csv", b"smiles,y\nx,1\nx,0\n", "no row can be read; row 1 is 'x': syntax error near position 1"),
         ("m.csv", b"mol,y\nC,1\n", "there is no column 'smiles' for the SMILES; the columns are 'mol', 'y'"),
         ("m.mol", b"C\n", "expected a name that ends in .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .xlsx, .xlsm, .sdf"),

@@ -128,6 +128,8 @@ def _parse(path: Path, content: bytes, syntax: "_Syntax", before: int = 0) -> An
     header = syntax.header.match(content)
     if header is None or not content[header.start() : header.end()].strip(b"\xef\xbb\xbf\r\n"):
         raise InputError(f"{path}: the file is empty; expected a header")
+    if header.end() == len(content):  # Arrow takes a header without the end of its line for nothing
+        content += b"\n"
     bad_rows: list[Any] = []
 
     def refuse(row: Any) -> str:

@@ -14,7 +14,7 @@ from deepergcn.recipes.schema import Recipe
 from deepergcn.report.page import render
 from deepergcn.report.tuning import TrialRecord, TuningRecord, is_tuning, read_tuning, tuning_page, write_tuning
 from deepergcn.runs.callbacks import Callback
-from deepergcn.runs.dataset import LoadedData, absolute, read_data
+from deepergcn.runs.dataset import LoadedData, absolute, named_files, read_data
 from deepergcn.runs.lock import locked
 from deepergcn.runs.run import Row, Run
 from deepergcn.runs.state import Progress
@@ -232,8 +232,8 @@ class Tuning:
             )
         if old.digest != self.record.digest:
             raise InputError(
-                f"{self.folder}: the data in {self.recipe.data.source} has changed since the search was started, so "
-                "that its scores cannot be compared; expected another --out"
+                f"{self.folder}: the data in {named_files(self.recipe.data)} has changed since the search was started, "
+                "so that its scores cannot be compared; expected another --out"
             )
         self.record = self.record.model_copy(update={"trials": old.trials, "importance": old.importance})
 
