@@ -37,6 +37,14 @@ def test_a_cell_too_long_for_a_number_is_named_by_its_row(tmp_path: Path, before
         read_rows(path, METRIC_COLUMNS)
 
 
+def test_a_folder_of_several_runs_names_one_of_them(tmp_path: Path) -> None:
+    run = make_run(tmp_path, small_recipe(*table_files(tmp_path), label="y"))
+    (tmp_path / "runs").mkdir()
+    run.rename(tmp_path / "runs" / "seed-3")
+    with pytest.raises(InputError, match=r"runs: has several runs; expected one of them, such as .*seed-3"):
+        Run.open(tmp_path / "runs")
+
+
 @pytest.mark.parametrize("name", ["run.json", "recipe.yaml", "metrics.csv"])
 def test_a_pipe_or_a_device_in_the_place_of_a_file_is_never_waited_for(name: str, tmp_path: Path) -> None:
     folder = make_run(tmp_path, small_recipe(*table_files(tmp_path), label="y"))

@@ -35,6 +35,7 @@ from deepergcn.recipes.load import dump_recipe, read_recipe
 from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.data_report import DataReport
 from deepergcn.runs.environment import Environment
+from deepergcn.runs.folders import member_folders
 from deepergcn.runs.older import as_read
 from deepergcn.runs.own_files import own_data_absolute, own_data_relative
 
@@ -200,6 +201,10 @@ class Run:
         if not folder.is_dir():
             raise InputError(f"{folder}: is not a run directory; expected one written by deepergcn train")
         file = folder / "run.json"
+        if not file.exists() and (members := member_folders(folder)):
+            raise InputError(
+                f"{folder}: has several runs; expected one of them, such as {next(iter(members.values()))}"
+            )
         form = read_json(file, _Format).format
         if form not in FORMATS:
             known = ", ".join(map(str, FORMATS))

@@ -220,7 +220,7 @@ def read_molecules_to_predict(
     _report(path, dataset, strict, skipped_file, warn)
     if not descriptors:
         return dataset
-    for note in notes_on_gaps(rows.table, descriptors) if warn else ():
+    for note in notes_on_gaps(rows.table, descriptors):
         _log.warning("%s: %s", path, note)
     return dataset.replace(**_descriptors(rows, dataset, descriptors, fragments, workers).fields())
 
