@@ -54,8 +54,8 @@ _LONG = {
     "fuzz/test_fuzz.py",
     "nn/pyg/test_inductor.py",
     "ops/gpu/test_compiling.py",
-    "test_distributions.py",
-    "test_docs.py",
+    "project/test_distributions.py",
+    "project/test_docs.py",
     "test_light_core.py",
 }
 """Other files with a test that takes five seconds of processor time or more."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from deepergcn.data.dataset import PARTS
 from deepergcn.data.molecules.parse import parse_molecule, parse_molecules
-from deepergcn.data.molecules.scaffold import murcko_scaffold
+from deepergcn.data.molecules.smiles import murcko_scaffold
 from deepergcn.data.ogb.numbers import read_numbers
 from deepergcn.data.split import (
     column_split,

@@ -7,7 +7,7 @@ import numpy as np
 from torch import Tensor
 
 from deepergcn.data.dataset import Dataset
-from deepergcn.data.molecules.smiles import graph_smiles, has_molecules
+from deepergcn.data.molecules.graph_smiles import graph_smiles, has_molecules
 from deepergcn.inference.links import pair_names
 from deepergcn.inference.predictions import probabilities
 from deepergcn.inference.predictor import load

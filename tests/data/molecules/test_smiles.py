@@ -1,43 +1,34 @@
-"""Molecules come back from their graphs."""
+"""Scaffolds: rings and the chains between them, for every molecule in time."""
 
-from pathlib import Path
-
-import torch
+import pytest
 from rdkit import Chem
+from rdkit.Chem.Scaffolds import MurckoScaffold
 
-from deepergcn.data import read_molecules
-from deepergcn.data.molecules.smiles import graph_smiles, has_molecules
+from deepergcn.data.molecules.smiles import MOST_ATOMS, MOST_WRITTEN, canonical_smiles, murcko_scaffold
 
-MOLECULES = (
-    "CCO",
-    "c1ccc2[nH]ccc2c1",
-    "C[N+](C)(C)CC([O-])=O",
-    "[O-][n+]1ccccc1",
-    "C#CC=C",
-    "[Na+].[Cl-]",
-    "[CH3]",
-    "c1ccsc1C(=O)N",
-    "OS(=O)(=O)c1ccc(Br)cc1",
-    "[2H]C",
+
+@pytest.mark.parametrize(
+    ("smiles", "scaffold"),
+    [
+        ("CCO", ""),
+        ("Cc1cc(Oc2nccc(CCC)c2)ccc1", "c1ccc(Oc2ccccn2)cc1"),
+        ("C[C@H]1CCC[C@@H](O)C1=O", "O=C1CCCCC1"),
+        ("[Na+].[O-]c1ccccc1", "c1ccccc1"),
+    ],
 )
+def test_scaffold(smiles: str, scaffold: str) -> None:
+    mol = Chem.MolFromSmiles(smiles)
+    assert murcko_scaffold(mol) == scaffold
+    assert Chem.MolToSmiles(MurckoScaffold.GetScaffoldForMol(mol), isomericSmiles=False) == scaffold  # type: ignore[no-untyped-call]
 
 
-def test_molecules_come_back_from_their_graphs(tmp_path: Path) -> None:
-    file = tmp_path / "molecules.csv"
-    file.write_text("smiles,y\n" + "".join(f"{smiles},{number}.5\n" for number, smiles in enumerate(MOLECULES)))
-    dataset = read_molecules(file, targets="y")
-    assert has_molecules(dataset)
-    for number, smiles in enumerate(MOLECULES):
-        expected = Chem.MolFromSmiles(smiles)
-        for atom in expected.GetAtoms():
-            atom.SetIsotope(0)
-        found = Chem.MolFromSmiles(graph_smiles(dataset, number))
-        assert Chem.MolToSmiles(found) == Chem.MolToSmiles(Chem.RemoveHs(expected)), smiles
+def test_a_very_large_molecule_is_its_own_scaffold() -> None:
+    chain = "C" * MOST_ATOMS
+    assert murcko_scaffold(Chem.MolFromSmiles(chain + "C")) == ""
+    assert murcko_scaffold(Chem.MolFromSmiles(f"{chain}C1CC1")) == f"{chain}C1CC1"
 
 
-def test_other_graphs_are_no_molecules(tmp_path: Path) -> None:
-    file = tmp_path / "molecules.csv"
-    file.write_text("smiles,y\nCCO,1.5\nCCC,2.5\nCCN,3.5\n")
-    dataset = read_molecules(file, targets="y")
-    assert dataset.x is not None
-    assert not has_molecules(dataset.replace(x=torch.zeros(dataset.num_nodes, 2), x_categories=None))
+def test_no_smiles_are_written_of_molecules_whose_atoms_are_too_many_for_rdkit() -> None:
+    chain = "C" * MOST_WRITTEN
+    assert canonical_smiles(Chem.MolFromSmiles(chain)) == chain
+    assert canonical_smiles(Chem.MolFromSmiles(chain + "C")) is None

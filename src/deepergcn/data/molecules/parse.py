@@ -15,9 +15,8 @@ from rdkit.Chem.rdchem import Mol
 from deepergcn.cores import check_jobs
 from deepergcn.data.molecules.featurize import MoleculeGraphs, featurize
 from deepergcn.data.molecules.fragments import Fragments, largest_fragment
-from deepergcn.data.molecules.scaffold import murcko_scaffold
 from deepergcn.data.molecules.skipped import Skipped
-from deepergcn.data.molecules.smiles import canonical_smiles
+from deepergcn.data.molecules.smiles import canonical_smiles, murcko_scaffold
 from deepergcn.data.storage.progress import ProgressHook
 from deepergcn.data.storage.workers import in_processes
 from deepergcn.errors import InputError, quote

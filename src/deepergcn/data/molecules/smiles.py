@@ -1,57 +1,32 @@
-"""From the graph of a molecule back to SMILES, for pictures: datasets keep names, not always structures."""
+"""Texts by which molecules are told apart: their canonical SMILES, and their Bemis-Murcko scaffolds."""
 
 from rdkit import Chem
 from rdkit.Chem.rdchem import Mol
-from torch import Tensor
 
-from deepergcn.categories import ATOM_SIZES, ATOM_SIZES_2020, BOND_SIZES
-from deepergcn.data.dataset import Dataset
+MOST_WRITTEN = 5_000
+"""RDKit writes atom after atom by recursion, which from some 15,000 atoms on ends the process without a word."""
 
-_BONDS = (Chem.BondType.SINGLE, Chem.BondType.DOUBLE, Chem.BondType.TRIPLE, Chem.BondType.AROMATIC)
-_OTHER_ATOM = ATOM_SIZES[0] - 1
-_NEUTRAL = 5  # the place of charge 0
-_MOST_ATOMS = 5_000
+MOST_ATOMS = 1_000
+"""A larger molecule is its own scaffold: RDKit's time grows with the cube of the number of atoms."""
 
 
-def canonical_smiles(molecule: Mol) -> str | None:
-    """The canonical SMILES; None for a molecule of more than 5,000 atoms.
+def canonical_smiles(mol: Mol) -> str | None:
+    """The canonical SMILES; None for a molecule of more than 5,000 atoms."""
+    return None if mol.GetNumAtoms() > MOST_WRITTEN else Chem.MolToSmiles(mol)
 
-    RDKit writes atom after atom by recursion, which from some 15,000 on ends the process without a word.
+
+def murcko_scaffold(mol: Mol) -> str:
+    """The rings of a molecule and the chains between them, as SMILES without stereochemistry; empty without rings.
+
+    Molecules with rings have at most 5,000 atoms. Valences are not checked: a molecule that RDKit refuses for its
+    valences still has a scaffold.
     """
-    return None if molecule.GetNumAtoms() > _MOST_ATOMS else Chem.MolToSmiles(molecule)
-
-
-def has_molecules(dataset: Dataset) -> bool:
-    """Whether the graphs have the features of atoms and bonds that OGB has."""
-    return (
-        dataset.task.level == "graph"
-        and dataset.x_categories in (ATOM_SIZES, ATOM_SIZES_2020)
-        and dataset.edge_categories == BOND_SIZES
-    )
-
-
-def graph_smiles(dataset: Dataset, graph: int) -> str:
-    """The molecule of a graph as SMILES, without its stereochemistry; empty if it is too large to be written."""
-    nodes, edges = _rows(dataset.node_ptr, graph), _rows(dataset.edge_ptr, graph)
-    assert dataset.x is not None
-    assert dataset.edge_attr is not None
-    molecule = Chem.RWMol()
-    for number, _, _, charge, hydrogens, radicals, _, aromatic, _ in (
-        dataset.x[nodes, : len(ATOM_SIZES)].long().tolist()
-    ):
-        atom = Chem.Atom(0 if number == _OTHER_ATOM else number + 1)
-        atom.SetFormalCharge(charge - _NEUTRAL if charge < ATOM_SIZES[3] - 1 else 0)
-        atom.SetNumExplicitHs(hydrogens if hydrogens < ATOM_SIZES[4] - 1 else 0)
-        atom.SetNumRadicalElectrons(radicals if radicals < ATOM_SIZES[5] - 1 else 0)
-        atom.SetNoImplicit(True)
-        atom.SetIsAromatic(bool(aromatic))
-        molecule.AddAtom(atom)
-    kinds = dataset.edge_attr[edges, 0].tolist()
-    for source, target, kind in zip(*dataset.edge_index[:, edges].tolist(), kinds, strict=True):
-        if molecule.GetBondBetweenAtoms(source, target) is None:
-            molecule.AddBond(source, target, _BONDS[kind] if kind < len(_BONDS) else Chem.BondType.UNSPECIFIED)
-    return canonical_smiles(molecule) or ""
-
-
-def _rows(pointers: Tensor, graph: int) -> slice:
-    return slice(int(pointers[graph]), int(pointers[graph + 1]))
+    if not mol.GetRingInfo().NumRings():
+        return ""
+    if mol.GetNumAtoms() > MOST_ATOMS:
+        return Chem.MolToSmiles(mol, isomericSmiles=False)
+    scaffold = Chem.MurckoDecompose(mol)
+    scaffold.ClearComputedProps()
+    scaffold.UpdatePropertyCache(strict=False)
+    Chem.GetSymmSSSR(scaffold)
+    return Chem.MolToSmiles(scaffold, isomericSmiles=False)
