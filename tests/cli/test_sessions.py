@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.own_files import smiles
+from tests.cli.own_data.own_files import smiles
 from tests.cli.program import Program
 from tests.repository import ROOT
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.cli.own_files import EDGES, nodes
+from tests.cli.own_data.own_files import EDGES, nodes
 from tests.cli.program import Program
 
 SMALL = ["--set", "model.num_layers=2", "--set", "model.hidden_channels=8", "--epochs", 1, "--out", "run"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.own_files import active, graph, mine, molecules, nodes, number, part, refused, size
+from tests.cli.own_data.own_files import active, graph, mine, molecules, nodes, number, part, refused, size
 
 REFUSED = {
     "a split with other values": mine(

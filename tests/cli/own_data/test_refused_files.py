@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from deepergcn.errors import InputError
-from tests.cli.own_files import EDGES, active, graph, mine, molecules, nodes, number, read, refused, size
+from tests.cli.own_data.own_files import EDGES, active, graph, mine, molecules, nodes, number, read, refused, size
 
 REFUSED = {
     "two columns of SMILES": mine(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.own_files import active, graph, mine, molecules, nodes, number, refused, size
+from tests.cli.own_data.own_files import active, graph, mine, molecules, nodes, number, refused, size
 
 REFUSED = {
     "one class only": mine(molecules(lambda i: "active"), "label column 'y' has one class only, 'active'"),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.own_files import graph, mine, molecules, nodes, number, refused, size
+from tests.cli.own_data.own_files import graph, mine, molecules, nodes, number, refused, size
 
 REFUSED = {
     "a censored value": mine(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.own_files import (
+from tests.cli.own_data.own_files import (
     EDGES,
     ROWS,
     active,
