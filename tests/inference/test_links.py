@@ -115,6 +115,19 @@ def test_all_metrics_are_evaluated_on_the_command_line(folder: Path, program: Pr
     assert scores["test"]["rocauc"]["score"] == pytest.approx(summary.test_score, abs=1e-6)
 
 
+def test_a_category_not_seen_in_training_can_be_none_of_the_known(folder: Path, program: Program) -> None:
+    other = folder / "other.csv"
+    other.write_text((folder / "nodes.csv").read_text() + "new,0.5,c\n")
+    pairs = write(folder / "with_new.csv", ("source", "target"), [("n3", "new")])
+    graph = ("--nodes", other, "--edges", folder / "edges.csv")
+    done = program("predict", folder / "featured", pairs, *graph, "-o", folder / "new.csv")
+    assert "other.csv: row 31: column 'kind' is 'c', a category not seen in training" in done.err
+    done = program("predict", folder / "featured", pairs, *graph, "--unseen", "other", "-o", folder / "new.csv")
+    assert done.code == 0, done.err
+    done = program("embed", folder / "featured", other, *graph, "--unseen", "other", "-o", folder / "new.npz")
+    assert "31 rows of 8 channels" in done.out
+
+
 def test_predict_and_embed_on_the_command_line(folder: Path, program: Program) -> None:
     out = program("predict", str(folder / "bare"), str(folder / "pairs.csv"), "-o", str(folder / "out.csv")).out
     assert "out.csv: 3 rows" in out

@@ -11,6 +11,7 @@ import typer
 
 from deepergcn.cli.main import app
 from tests.cli.program import Program
+from tests.data.links.tables import links_file, nodes_file, random_links, write
 from tests.data.typed.shop import shop
 from tests.repository import ROOT
 
@@ -58,17 +59,36 @@ def test_a_tutorial_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
                 assert answer.code == 0, answer.err
 
 
+SMALL = ("--epochs", "2", "--set", "model.num_layers=2", "--set", "model.hidden_channels=8")
+
+
+def example(name: str) -> list[list[str]]:
+    """The arguments of the commands of an example on the page about own data."""
+    page = (DOCS / "own-data.md").read_text(encoding="utf-8").replace("\\\n", " ")
+    text = page.partition(f"<!-- example: {name} -->")[2].partition("<!-- end -->")[0]
+    return [shlex.split(line)[1:] for line in text.strip().splitlines()]
+
+
 def test_the_commands_for_typed_tables_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: Program) -> None:
     """As they stand, with a small network."""
     shop(tmp_path)
     monkeypatch.chdir(tmp_path)
-    page = (DOCS / "own-data.md").read_text(encoding="utf-8").replace("\\\n", " ")
-    example = page.partition("<!-- example: typed -->")[2].partition("<!-- end -->")[0]
-    training, prediction = (shlex.split(line)[1:] for line in example.strip().splitlines())
-    small = ("--epochs", "2", "--set", "model.num_layers=2", "--set", "model.hidden_channels=8")
-    assert program(*training, *small).code == 0
+    training, prediction = example("typed")
+    assert program(*training, *SMALL).code == 0
     assert program(*prediction).code == 0
     assert len((tmp_path / "happy.csv").read_text().splitlines()) == 61
+
+
+def test_the_commands_for_links_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: Program) -> None:
+    links_file(tmp_path, nodes=50, count=600)
+    nodes_file(tmp_path, nodes=50)
+    write(tmp_path / "pairs.csv", ("source", "target"), random_links(50, 7, seed=2))
+    monkeypatch.chdir(tmp_path)
+    training, evaluation, prediction = example("links")
+    assert program(*training, *SMALL).code == 0
+    assert program(*evaluation).code == 0
+    assert program(*prediction).code == 0
+    assert len((tmp_path / "scores.csv").read_text().splitlines()) == 8
 
 
 @pytest.mark.parametrize("line", list(commands()))

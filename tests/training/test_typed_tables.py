@@ -71,6 +71,29 @@ def test_a_label_that_only_the_neighbour_of_another_type_tells_is_learned(folder
     assert scores == {"train": 1.0, "valid": 1.0, "test": 1.0}
 
 
+def test_several_labels_of_a_type_are_separated_by_commas(folder: Path, tmp_path: Path) -> None:
+    nodes, edges = tables(folder)
+    rows = (folder / "items.csv").read_text().splitlines()
+    sizes = ["size", *(f"{0.5 * i}" for i in range(20))]
+    nodes["item"] = str(write_lines(tmp_path / "items.csv", *map(",".join, zip(rows, sizes, strict=True))))
+    for label in ("item.weight, item.size", ["item.weight", "item.size"]):
+        assert own_typed_tables(nodes, edges, label=label).loaded.dataset.label_names == ("weight", "size")
+    with pytest.raises(InputError, match=r"items\.csv: there is no column 'height' for the labels"):
+        own_typed_tables(nodes, edges, label="item.weight,item.height")
+
+
+def test_a_split_of_another_type_is_no_feature(folder: Path, tmp_path: Path) -> None:
+    nodes, edges = tables(folder)
+    rows = (folder / "items.csv").read_text().splitlines()
+    parts = ["split", *(("train", "valid", "test")[i % 3] for i in range(20))]
+    nodes["item"] = str(write_lines(tmp_path / "items.csv", *map(",".join, zip(rows, parts, strict=True))))
+    found = own_typed_tables(nodes, edges, label="user.happy")
+    assert [column.name for column in found.report.features] == [
+        *("user.age", "item.weight", "item.colour", f"{BUYS}.price")
+    ]
+    assert [(column.name, column.text) for column in found.report.dropped] == [("item.split", "parts of another split")]
+
+
 def test_a_directed_graph_keeps_what_flows_the_other_way_from_the_label(folder: Path) -> None:
     nodes, edges = tables(folder)
     with pytest.raises(InputError, match="directed: no type of edges enters 'user'"):

@@ -19,6 +19,7 @@ from deepergcn.data.registry import SOURCES
 from deepergcn.data.split import all_test
 from deepergcn.data.tables.columns import read_columns
 from deepergcn.data.tables.edges import node_ids
+from deepergcn.data.tables.features import Unseen
 from deepergcn.errors import InputError, quote
 from deepergcn.inference.predictions import Embeddings, Floats, Predictions, at_rows, probabilities
 from deepergcn.runs.dataset import transformed
@@ -52,7 +53,11 @@ class LinkPredictions(Predictions):
 
 
 def predict_pairs(
-    model: "Predictor", data: Pairs, nodes: str | Path | None = None, edges: str | Path | None = None
+    model: "Predictor",
+    data: Pairs,
+    nodes: str | Path | None = None,
+    edges: str | Path | None = None,
+    unseen: Unseen = "error",
 ) -> LinkPredictions:
     """A score for every pair.
 
@@ -61,8 +66,9 @@ def predict_pairs(
         data: The pairs.
         nodes: The table of nodes of another graph than that of training.
         edges: The table of edges of that graph, over which messages pass.
+        unseen: What to do with a category not seen in training.
     """
-    graph = _graph(model, nodes, edges)
+    graph = _graph(model, nodes, edges, unseen)
     ids = graph.node_ids or tuple(map(str, range(graph.num_nodes)))
     table = None
     if isinstance(data, str | Path):
@@ -98,6 +104,7 @@ def embed_nodes(
     nodes: str | Path | None = None,
     edges: str | Path | None = None,
     id_column: str | None = None,
+    unseen: Unseen = "error",
 ) -> Embeddings:
     """The features of nodes before the link predictor.
 
@@ -107,8 +114,9 @@ def embed_nodes(
         nodes: As for :func:`predict_pairs`.
         edges: As for :func:`predict_pairs`.
         id_column: The column of ids; that of training if None.
+        unseen: As for :func:`predict_pairs`.
     """
-    graph = _graph(model, nodes, edges)
+    graph = _graph(model, nodes, edges, unseen)
     known = {name: number for number, name in enumerate(graph.node_ids or map(str, range(graph.num_nodes)))}
     if isinstance(data, str | Path):
         table, provenance = read_columns(Path(data)), model.info.provenance
@@ -139,7 +147,7 @@ def _embedded(model: "Predictor", graph: Dataset) -> Tensor:
         return model.embedding(AllPairs(graph, torch.arange(1)).batch)
 
 
-def _graph(model: "Predictor", nodes: str | Path | None, edges: str | Path | None) -> Dataset:
+def _graph(model: "Predictor", nodes: str | Path | None, edges: str | Path | None, unseen: Unseen) -> Dataset:
     """The graph of training, or the one that these tables hold."""
     if nodes is None and edges is None:
         if not model.own_run and model.recipe.data.source not in SOURCES:
@@ -151,7 +159,7 @@ def _graph(model: "Predictor", nodes: str | Path | None, edges: str | Path | Non
     provenance = model.info.provenance
     if not isinstance(provenance, LinkProvenance):
         raise InputError("--nodes, --edges: the network was not trained on your own tables; expected neither")
-    return transformed(read_link_graph(nodes, edges, provenance), model.recipe)
+    return transformed(read_link_graph(nodes, edges, provenance, unseen), model.recipe)
 
 
 def _ends(model: "Predictor") -> tuple[str, str]:

@@ -106,7 +106,7 @@ class Predictor:
         """
         if self.task.level == "link" and not isinstance(data, Dataset):
             data, edges = _untyped(data, edges)
-            return predict_pairs(self, data, nodes, edges)
+            return predict_pairs(self, data, nodes, edges, unseen)
         how = Reading(smiles_column, id_column, delimiter, unseen, skipped_file, progress, node_features)
         return self.predict_rows(self._rows(data, edges, how))
 
@@ -146,7 +146,7 @@ class Predictor:
         """
         if self.task.level == "link" and not isinstance(data, Dataset):
             data, edges = _untyped(data, edges)
-            return embed_nodes(self, data, nodes, edges, id_column)
+            return embed_nodes(self, data, nodes, edges, id_column, unseen)
         how = Reading(smiles_column, id_column, delimiter, unseen, skipped_file, progress, node_features)
         return self.embed_rows(self._rows(data, edges, how))
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import Program
-from tests.data.links.tables import links_file, nodes_file
+from tests.data.links.tables import links_file, nodes_file, random_links, write
 
 SMALL = ("--epochs", 1, "--set", "model.hidden_channels=4", "--set", "model.num_layers=1")
 
@@ -30,6 +30,25 @@ def test_links_are_trained_from_tables_with_two_seeds_and_their_metric(deepergcn
     done = deepergcn("report", "r/seed-0")
     assert done.code == 0, done.err
     assert (tmp_path / "r" / "seed-0" / "report.html").read_text().count("mrr") > 0
+
+
+def test_columns_of_links_are_said_to_be_left_out(deepergcn: Program, tmp_path: Path) -> None:
+    rows = [(*pair, f"{i}", "0") for i, pair in enumerate(random_links(30, 120))]
+    links = write(tmp_path / "links.csv", ("source", "target", "year", "label"), rows)
+    done = deepergcn("train", "--links", links, "--out", "r", *SMALL)
+    assert "left out  link year (links have no features), link label (links have no features)" in done.out
+
+
+@pytest.mark.parametrize(("no", "yes"), [("0", "1"), ("0.0", "1.0"), ("false", "true"), ("-1", "1")])
+def test_rows_that_say_they_are_no_links_are_refused(no: str, yes: str, deepergcn: Program, tmp_path: Path) -> None:
+    rows = [(*pair, no if i == 2 else yes) for i, pair in enumerate(random_links(30, 120))]
+    links = write(tmp_path / "links.csv", ("source", "target", "Label"), rows)
+    done = deepergcn("train", "--links", links, "--out", "r", *SMALL)
+    assert done.code == 2
+    assert done.err == (
+        f"error: {links}: column 'Label' has '{no}' in row 3, which may mean that the row is no link; expected links "
+        "only (pairs without one are drawn at random), and no such column\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from deepergcn.data.encodings import MOST_EMBEDDINGS
 from deepergcn.data.links.pairs import Bools, Ints
 from deepergcn.data.tables.columns import Columns
 from deepergcn.data.tables.edges import distinct_edges, edge_ends, stored_edges
-from deepergcn.data.tables.features import FeatureColumn, infer_features, read_features
+from deepergcn.data.tables.features import FeatureColumn, Unseen, infer_features, read_features
 from deepergcn.errors import InputError
 
 
@@ -54,6 +54,7 @@ def read_edges(
     directed: bool,
     columns: Sequence[str] | Sequence[FeatureColumn],
     standardize: bool = False,
+    unseen: Unseen = "error",
 ) -> LinkGraph:
     """The edges of a table, equal ones once, with the features of these columns."""
     numbers = edge_ends(table, ids, *ends, known_as)
@@ -61,20 +62,20 @@ def read_edges(
     names = [column for column in columns if isinstance(column, str)]
     known = tuple(column for column in columns if isinstance(column, FeatureColumn))
     features = known or (infer_features(table, names, standardize=scale) if names and len(table) else ())
-    edge_attr = read_features(table, features)
+    edge_attr = read_features(table, features, unseen)
     kept = distinct_edges(numbers if directed else np.sort(numbers, axis=0), edge_attr)
     return LinkGraph(numbers[:, kept], None if edge_attr is None else edge_attr[kept], features, directed)
 
 
 def node_features(
-    table: Columns | None, columns: Sequence[FeatureColumn] | None, nodes: int
+    table: Columns | None, columns: Sequence[FeatureColumn] | None, nodes: int, unseen: Unseen = "error"
 ) -> tuple[Tensor, tuple[int, ...] | None]:
     """The features of the nodes and, where they are categories, their numbers of values.
 
     Without columns the one feature of a node is its own number, a category that the network learns an embedding for.
     """
     if table is not None and columns:
-        x = read_features(table, columns)
+        x = read_features(table, columns, unseen)
         assert x is not None
         return x, None
     if nodes > MOST_EMBEDDINGS:

@@ -20,7 +20,7 @@ from deepergcn.data.storage.digest import file_digest, text_digest
 from deepergcn.data.storage.folders import data_root
 from deepergcn.data.tables.columns import Columns, as_names, errors_in, other_columns, read_columns
 from deepergcn.data.tables.edges import node_ids
-from deepergcn.data.tables.features import infer_features
+from deepergcn.data.tables.features import Unseen, infer_features
 from deepergcn.data.tables.files import Table, read_table, table_path, with_rows
 from deepergcn.data.task import LINK_METRICS, Metric, Task
 from deepergcn.errors import InputError
@@ -146,13 +146,16 @@ def read_links(
     return cached(file, text_digest(_VERSION, digest, options), build).with_metric(metric)
 
 
-def read_link_graph(nodes: str | Path | None, edges: str | Path | None, provenance: LinkProvenance) -> Dataset:
+def read_link_graph(
+    nodes: str | Path | None, edges: str | Path | None, provenance: LinkProvenance, unseen: Unseen = "error"
+) -> Dataset:
     """Read another graph to predict links in, like that of ``provenance``; it has one pair of nodes as a placeholder.
 
     Args:
         nodes: The table of nodes, with the features of training.
         edges: The table of edges that messages pass over.
         provenance: The ``provenance`` of the dataset that :func:`read_links` returned.
+        unseen: What to do with a category not seen in training.
     """
     if provenance.features is None:
         raise InputError(
@@ -160,15 +163,24 @@ def read_link_graph(nodes: str | Path | None, edges: str | Path | None, provenan
             "for another graph; expected neither option"
         )
     if nodes is None or edges is None:
-        raise InputError(f"--{'edges' if nodes else 'nodes'}: expected the tables of nodes and of edges together")
+        raise InputError(
+            f"--{'edges' if nodes else 'nodes'}: expected the tables of nodes and of edges together, or neither for "
+            "the graph of training"
+        )
     node_table, edge_table = read_columns(Path(nodes)), read_columns(Path(edges))
     ids = node_ids(node_table, provenance.id_column)
     with_rows(node_table)
     ends = (provenance.source_column, provenance.target_column)
     graph = read_edges(
-        edge_table, ids, ends, node_table.path, directed=provenance.directed, columns=provenance.edge_features
+        edge_table,
+        ids,
+        ends,
+        node_table.path,
+        directed=provenance.directed,
+        columns=provenance.edge_features,
+        unseen=unseen,
     )
-    x, _ = node_features(node_table, provenance.features, len(ids))
+    x, _ = node_features(node_table, provenance.features, len(ids), unseen)
     return link_dataset(
         graph,
         name=node_table.path.name,

@@ -9,6 +9,8 @@ from deepergcn.data.dataset import PARTS, Dataset
 from deepergcn.data.links.read import read_links
 from deepergcn.data.provenance import LinkProvenance
 from deepergcn.data.tables.columns import Columns, read_columns
+from deepergcn.data.tables.kinds import class_names, number_name
+from deepergcn.data.tables.positive import is_meaningful, positive_last
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import DataSection
 from deepergcn.runs.data_report import Column, DataReport, SplitReport
@@ -22,6 +24,7 @@ from deepergcn.user_cache import real_path
 
 _STEPS = 8  # of an epoch: each hides its own links from the messages, so that one step would hide all
 _LINKS_IN_STEP = 1 << 16  # at most
+_LABEL_NAMES = {"label", "labels", "link", "is_link", "linked", "edge", "is_edge", "exists", "y", "class", "positive"}
 
 
 def own_links(
@@ -60,8 +63,8 @@ def own_links(
     source_column, target_column = (default_column(tables["links"], name) for name in (source_column, target_column))
     ends = {source_column, target_column}
     named, reason = Choices(metrics=metrics).metric_names("binary", "link")
-    dropped: list[Column] = []
     split = split or (own_split(tables["links"]) or ["random"])[0]
+    dropped = _not_used(tables["links"], {*ends, split})
     options: dict[str, Any] = {
         "id_column": id_column,
         "source_column": source_column,
@@ -134,6 +137,22 @@ def findings(dataset: Dataset) -> list[str]:
 
 def _given(**tables: str | Path | None) -> dict[str, str | Path]:
     return {name: file for name, file in tables.items() if file is not None}
+
+
+def _not_used(links: Columns, used: set[str]) -> list[Column]:
+    """The columns of links that have no role; one that says of some rows that they are no links is an error."""
+    others = [name for name in links.names if name not in used]
+    for name in others:
+        classes = class_names(links, name) if name.lower() in _LABEL_NAMES else ()
+        if len(classes) == 2 and is_meaningful(pair := positive_last(classes)):
+            number = links.is_numeric(name)
+            cells = links.labels(name).drop_null().unique().to_pylist()
+            cell = next(cell for cell in cells if (number_name(cell) if number else cell) == pair[0])
+            raise InputError(
+                f"{links.path}: column {name!r} has {links.where(name, cell)}, which may mean that the row is no "
+                "link; expected links only (pairs without one are drawn at random), and no such column"
+            )
+    return [Column(name=f"link {name}", text="links have no features") for name in others]
 
 
 def _features(table: Columns | None, taken: set[str], dropped: list[Column], of: str = "") -> list[str]:

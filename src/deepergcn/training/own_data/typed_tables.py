@@ -48,19 +48,21 @@ def own_typed_tables(
     """
     labels = [label] if isinstance(label, str) else list(label)
     node_files, edge_files = check_types(nodes, edges)
-    target, columns = label_of(labels, tuple(node_files))
     delimiter = choices.options.get("delimiter", choices.delimiter)
     node_tables = {name: read_table(table, delimiter) for name, table in node_files.items()}
     edge_tables = {edge_type: read_table(table, delimiter) for edge_type, table in edge_files.items()}
+    labels = _label_names(labels, node_tables)
+    target, columns = label_of(labels, tuple(node_files))
     predicted = node_tables[target]
     positive, missing = tuple(choices.positive), tuple(choices.missing)
     schema = infer_labels(predicted, columns, choices.kind, positive=positive, missing=missing)
     split = choose_split(predicted, columns, choices, schema.kind, get_args(Split))
     by_column = split.options.get("split_column", [])
     parts = [by_column] if isinstance(by_column, str) else by_column
-    taken = {id_column, *columns, *split_columns(predicted), *parts}
+    taken = {*columns, *parts}
     found_in = {
-        name: _features(name, table, taken if name == target else {id_column}) for name, table in node_tables.items()
+        name: _features(name, table, {id_column, *(taken if name == target else ())})
+        for name, table in node_tables.items()
     }
     found_in |= {
         edge_key(edge_type): _features(edge_key(edge_type), table, {source_column, target_column})
@@ -108,11 +110,20 @@ def own_typed_tables(
     return own_data(data, dataset, found.settings, report)
 
 
+def _label_names(names: Sequence[str], tables: Mapping[str, Columns]) -> list[str]:
+    """The labels, one by one or separated by commas, unless a column has commas in its name."""
+    columns = {f"{one}.{column}" for one, table in tables.items() for column in table.names}
+    split = ([name] if name in columns else [part.strip() for part in name.split(",")] for name in names)
+    return [name for found in split for name in found if name]
+
+
 def _features(name: str, table: Columns, taken: set[str]) -> tuple[list[str], list[Column]]:
     """The columns of a table that are features, and those that are not, with the reason."""
     if not len(table):
         return [], []
-    used, dropped = usable_features(table, taken)
+    splits = [column for column in split_columns(table) if column not in taken]
+    used, dropped = usable_features(table, {*taken, *splits})
+    dropped += [Column(name=column, text="parts of another split") for column in splits]
     return used, [Column(name=f"{name}.{column.name}", text=column.text) for column in dropped]
 
 
