@@ -208,7 +208,14 @@ def test_a_list_of_pairs_is_checked(pairs: list[tuple[str, str]], expected: str,
 def test_the_card_says_what_is_predicted(folder: Path) -> None:
     card = write_card(Run.open(folder / "featured"), folder / "card").read_text()
     assert "link-level binary" in card
-    assert load(folder / "card").task.level == "link"
+    assert "deepergcn predict FOLDER pairs.csv --nodes nodes.csv --edges edges.csv --output" in card
+    assert "run directory" not in card
+    model = load(folder / "card")
+    assert model.task.level == "link"
+    assert 'model.predict("pairs.csv", "edges.csv", nodes="nodes.csv").columns()' in card
+    assert len(model.predict(folder / "pairs.csv", folder / "edges.csv", nodes=folder / "nodes.csv").ids) == 3
+    bare = write_card(Run.open(folder / "bare"), folder / "bare_card").read_text()
+    assert "an embedding for each node of its graph and needs its run directory" in bare
 
 
 def test_the_export_gives_the_scores_of_the_run(folder: Path) -> None:

@@ -8,8 +8,8 @@ import yaml
 import deepergcn
 from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
-from deepergcn.report.card import write_card
-from deepergcn.runs.run import Run, Summary
+from deepergcn.report.card import card, write_card
+from deepergcn.runs.run import BlendSummary, Run, Summary
 from tests.training.trained import make_run, molecule_file, small_recipe
 
 
@@ -54,6 +54,24 @@ def test_a_folder_ready_to_upload(tmp_path: Path) -> None:
     assert sorted(path.name for path in out.iterdir()) == ["README.md", "model.safetensors"]
     ours, theirs = (deepergcn.load(folder).predict(["CCO"]).values for folder in (out, run.path))
     assert (ours == theirs).all()
+
+
+def test_names_of_the_users_files_are_shown_as_they_are(tmp_path: Path) -> None:
+    """In a table of Markdown a bar would be a cell more, and a line end the end of the table."""
+    run = finished_run(tmp_path)
+    names = ("<script>alert(1)</script>", "a|b\nc & `d`", "ü $x$", "soluble_in")
+    info = run.info.model_copy(update={"label_names": names, "dataset": "my|data.csv"})
+    summary = run.summary()
+    assert summary is not None
+    blend = BlendSummary(
+        weight=0.85, trees=500, network_valid=0.5, network_test=0.5, forest_valid=0.75, forest_test=None
+    )
+    text = card(Run(run.path, run.recipe, info), summary.model_copy(update={"blend": blend}))
+    outputs = r"| Outputs | &lt;script>alert(1)&lt;/script>, a\|b\\nc &amp; \`d\`, ü \$x\$, soluble_in |"
+    assert outputs in text.splitlines()
+    assert r"| Dataset | my\|data.csv |" in text.splitlines()
+    assert "| Blend | 85% random forest of 500 trees, by validation; network alone accuracy valid 0.5000" in text
+    assert "Blend" not in card(run, summary)
 
 
 def test_the_card_lies_in_the_run_directory_by_default(tmp_path: Path) -> None:

@@ -3,18 +3,22 @@
 The front matter is in the format of the Hugging Face Hub (``library_name``, ``tags``, ``model-index``).
 """
 
+import re
 import shlex
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from deepergcn.data.provenance import AnyProvenance, TableProvenance, TypedTableProvenance
+from deepergcn.data.provenance import AnyProvenance, LinkProvenance, TableProvenance, TypedTableProvenance
 from deepergcn.data.storage.files import write_bytes, write_text
 from deepergcn.errors import InputError
+from deepergcn.printable import clean
 from deepergcn.recipes.load import dump_recipe
 from deepergcn.runs.run import Run, Summary
 
+_SPECIAL = re.compile(r"[\\`*\[\]|$~]")
+_LEARNED_NODES = "\nThe network has learned an embedding for each node of its graph and needs its run directory."
 _KINDS = {"graph": "graph-level", "node": "node-level", "link": "link-level"}
 
 
@@ -86,15 +90,17 @@ def _body(run: Run, summary: Summary, licence: str | None, intended_use: str | N
     rows = [
         ("Network", f"{model.network}, {model.num_layers} layers, {model.hidden_channels} channels"),
         ("Parameters", f"{info.parameters:,}"),
+        ("Blend", summary.blend.line(summary.metric) if summary.blend else ""),
         ("Task", f"{_KINDS[task.level]} {task.kind}, {task.outputs} output{'s' if task.outputs > 1 else ''}"),
         ("Outputs", ", ".join(info.label_names[:20]) + (", ..." if len(info.label_names) > 20 else "")),
         ("Dataset", info.dataset),
-        ("Digest of the data", f"`{info.digest}`"),
         ("Seed", str(info.seed)),
         ("Epoch", f"{summary.best_epoch} of {summary.epochs}, the best by validation"),
         ("Licence", licence or "not stated"),
     ]
-    table = "".join(f"| {name} | {value} |\n" for name, value in rows if value)
+    cells = [(name, _plain(value)) for name, value in rows if value]
+    cells.insert(-3, ("Digest of the data", f"`{info.digest}`"))
+    table = "".join(f"| {name} | {value} |\n" for name, value in cells)
     scores = "".join(
         f"| {part} | {'not scored' if score is None else f'{score:.4f}'} |\n"
         for part, score in (
@@ -105,9 +111,11 @@ def _body(run: Run, summary: Summary, licence: str | None, intended_use: str | N
     )
     use = intended_use or "Not stated by its author."
     arguments, options = _inputs(info.provenance)
-    return f"""# {run.recipe.name}
+    bare = isinstance(info.provenance, LinkProvenance) and info.provenance.features is None
+    graph = _LEARNED_NODES if bare else ""
+    return f"""# {_plain(run.recipe.name)}
 
-{run.recipe.summary}
+{_plain(run.recipe.summary)}
 
 |  |  |
 |---|---|
@@ -128,7 +136,7 @@ model = deepergcn.load("path/to/this/folder")
 model.predict({arguments}).columns()
 ```
 
-`deepergcn predict FOLDER {options} --output predictions.csv` does the same on the command line.
+`deepergcn predict FOLDER {options} --output predictions.csv` does the same on the command line.{_LEARNED_NODES if bare else ""}
 
 **Intended use.** {use}
 
@@ -142,6 +150,11 @@ evaluated. {_calibrated(run)}
 """
 
 
+def _plain(text: str) -> str:
+    """Text of a user's files as Markdown that shows it, on one line of a table."""
+    return _SPECIAL.sub(r"\\\g<0>", clean(text)).replace("&", "&amp;").replace("<", "&lt;")
+
+
 def _inputs(provenance: AnyProvenance | None) -> tuple[str, str]:
     """What the network takes, as arguments in Python and on the command line."""
     if isinstance(provenance, TypedTableProvenance):
@@ -150,6 +163,8 @@ def _inputs(provenance: AnyProvenance | None) -> tuple[str, str]:
         options = [f"--nodes {shlex.quote(f'{name}={file}')}" for name, file in nodes.items()]
         options += [f"--edges {shlex.quote(f'{name}={file}')}" for name, file in edges.items()]
         return f"{nodes!r}, {edges!r}", " ".join(options)
+    if isinstance(provenance, LinkProvenance) and provenance.features is not None:
+        return '"pairs.csv", "edges.csv", nodes="nodes.csv"', "pairs.csv --nodes nodes.csv --edges edges.csv"
     if isinstance(provenance, TableProvenance):
         return '"nodes.csv", "edges.csv"', "nodes.csv --edges edges.csv"
     return '"input.csv"', "input.csv"
