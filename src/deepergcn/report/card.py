@@ -136,7 +136,7 @@ model = deepergcn.load("path/to/this/folder")
 model.predict({arguments}).columns()
 ```
 
-`deepergcn predict FOLDER {options} --output predictions.csv` does the same on the command line.{_LEARNED_NODES if bare else ""}
+`deepergcn predict FOLDER {options} --output predictions.csv` does the same on the command line.{graph}
 
 **Intended use.** {use}
 
