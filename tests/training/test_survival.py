@@ -7,15 +7,18 @@ import itertools
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 import torch
 
 from deepergcn.errors import InputError
+from deepergcn.runs.callbacks import Callback
 from deepergcn.runs.lock import locked
-from deepergcn.training.signals import Interrupted
+from deepergcn.runs.run import Row
+from deepergcn.runs.state import Progress
+from deepergcn.training.signals import Interrupted, Signals
 from deepergcn.training.train import train
 from tests.kills import compare
 from tests.training.small import molecule_settings, molecules, network, network_settings, repeatable, start
@@ -25,6 +28,7 @@ KILLS = 4  # of each recipe; ``python -m tests.kills`` goes on
 
 def _train(recipe: str, settings: list[str], out: Path, resume: bool) -> None:
     torch.set_num_threads(1)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup would have set aside
     try:
         train(recipe, settings=settings, out=out, resume=resume)
     except Interrupted as interrupted:
@@ -48,7 +52,7 @@ def test_killed_again_and_again_the_run_ends_bit_for_bit_as_if_never_stopped(tmp
     assert compare(tmp_path, name, KILLS, seed=0) == KILLS
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_saves_in_the_middle_of_an_epoch(tmp_path: Path, number: signal.Signals) -> None:
     settings = molecule_settings(molecules(tmp_path, count=120), "training.epochs=3", "training.batch_size=3")
     whole = train("solubility", settings=settings, out=tmp_path / "whole")
@@ -63,6 +67,39 @@ def test_a_signal_saves_in_the_middle_of_an_epoch(tmp_path: Path, number: signal
     newest = sorted((out / "state").glob("*.safetensors"))[-1]
     assert not newest.stem.endswith("-00000000")
     assert repeatable(train(out=out, resume=True)) == repeatable(whole)
+
+
+def test_a_second_hangup_does_not_disturb_and_an_ignored_one_is_left_alone() -> None:
+    """A shell that is left sends it again; nohup ignores it."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        with Signals().watched() as signals:
+            signal.raise_signal(signal.SIGHUP)
+            signal.raise_signal(signal.SIGHUP)
+            assert signals.received == signal.SIGHUP
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGTERM)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        with Signals().watched() as signals:
+            signal.raise_signal(signal.SIGHUP)
+            assert not signals.received
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_run_that_was_moved_away_stops_and_goes_on_where_it_is(tmp_path: Path) -> None:
+    settings = molecule_settings(molecules(tmp_path), "training.epochs=3")
+    whole = repeatable(train("solubility", settings=settings, out=tmp_path / "whole"))
+    out, moved = tmp_path / "out", tmp_path / "moved"
+
+    class Move(Callback):
+        def on_epoch_end(self, metrics: Row, dynamics: Sequence[Row], progress: Progress) -> None:
+            out.rename(moved)
+
+    with pytest.raises(InputError, match="out: was moved or removed while the run was training"):
+        train("solubility", settings=settings, out=out, callbacks=[Move()])
+    assert not out.exists()
+    assert repeatable(train(out=moved, resume=True)) == whole
 
 
 def test_a_run_that_dies_at_any_write_goes_on_bit_for_bit(

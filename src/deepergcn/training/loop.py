@@ -90,6 +90,7 @@ class Loop:
             scores = scores.model_copy(update={"smoothed_score": _mean(recent)})
         better = scores is not None and self._is_better(scores)
         if self.fabric.is_global_zero:
+            self._check_folder()
             if better:
                 save_model(self.run.model_file, self._trained(epoch))
             seconds = time.perf_counter() - started
@@ -170,7 +171,17 @@ class Loop:
         """The signal that this process, or any of several, received; 0 if there is none."""
         return self._signal if self.fabric.world_size > 1 else self.signals.received
 
+    def _check_folder(self) -> None:
+        """Check that the run is still in its place: in a folder made anew no run could be opened."""
+        if not (self.run.path / "run.json").exists():
+            raise InputError(
+                f"{self.run.path}: was moved or removed while the run was training; expected it to stay (train "
+                "--resume --out FOLDER continues one that was moved, from its last epoch)"
+            )
+
     def _leave(self, number: int) -> None:
+        if self.fabric.is_global_zero:
+            self._check_folder()
         self._save_state()
         when = f"in epoch {self.progress.epoch + 1} after {self.progress.step} of its steps"
         raise Interrupted(number, self.run.path, when)

@@ -1,5 +1,6 @@
 """Signals: a run that is asked to stop saves its state and leaves."""
 
+import os
 import shlex
 import signal
 import threading
@@ -8,6 +9,8 @@ from contextlib import contextmanager
 from multiprocessing import active_children
 from pathlib import Path
 from types import FrameType
+
+_HANGUP: signal.Signals | None = getattr(signal, "SIGHUP", None)  # of a closed terminal; a shell may send it twice
 
 
 class Interrupted(Exception):  # noqa: N818, it is not an error
@@ -27,7 +30,7 @@ class Interrupted(Exception):  # noqa: N818, it is not an error
 
 
 class Signals:
-    """Whether SIGTERM or SIGINT was received: ``received`` is its number, or 0.
+    """Whether SIGTERM, SIGINT or SIGHUP was received: ``received`` is its number, or 0.
 
     In the parent of several processes a signal is handed on to them, and they save.
     """
@@ -41,7 +44,10 @@ class Signals:
         if threading.current_thread() is not threading.main_thread():
             yield self
             return
-        before = {number: signal.signal(number, self._note) for number in (signal.SIGTERM, signal.SIGINT)}
+        numbers = [signal.SIGTERM, signal.SIGINT]
+        if _HANGUP is not None and signal.getsignal(_HANGUP) is not signal.SIG_IGN:  # as nohup leaves it
+            numbers.append(_HANGUP)
+        before = {number: signal.signal(number, self._note) for number in numbers}
         try:
             yield self
         finally:
@@ -50,8 +56,10 @@ class Signals:
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self.received:
+            if number == _HANGUP:
+                return
             raise KeyboardInterrupt
         self.received = number
         for child in active_children():
-            if child.pid is not None and number == signal.SIGTERM:
-                child.terminate()
+            if child.pid is not None and number != signal.SIGINT:
+                os.kill(child.pid, number)

@@ -83,7 +83,7 @@ def train(
             run keeps its number, and a new one takes as many of torch's threads as its batches have work for. Torch has
             its own number again when the run has ended.
 
-    A run that is stopped by SIGTERM or SIGINT saves its state and raises :class:`Interrupted`.
+    A run that is stopped by SIGTERM, SIGINT or SIGHUP saves its state and raises :class:`Interrupted`.
     """
     callback = Callbacks((*callbacks, TensorBoard()) if tensorboard else callbacks)
     seed = None if seed is None else check_seed(seed)
