@@ -138,6 +138,16 @@ def test_the_program_predicts_embeds_and_evaluates(folder: Path, program: Progra
     assert json.loads(program("evaluate", alone, "--json", *flags(folder)).out)["valid"] == 1.0
 
 
+def test_all_tables_of_data_that_has_changed_are_named(folder: Path, program: Program, tmp_path: Path) -> None:
+    nodes, edges = tables(folder)
+    items = write_lines(tmp_path / "items.csv", *(folder / "items.csv").read_text().replace("red", "blue", 1).split())
+    given = ["--nodes", f"user={nodes['user']}", "--nodes", f"item={items}", "--edges", f"{BUYS}={edges[BUYS]}"]
+    assert program("evaluate", folder / "run", *given).err == (
+        f"error: {nodes['user']} or {items} or {edges[BUYS]}: is not the training data, or its files have changed "
+        "since training\n"
+    )
+
+
 def test_new_users_are_predicted_by_what_they_bought(folder: Path, tmp_path: Path) -> None:
     users = write_lines(tmp_path / "users.csv", "id,age", "new,30", "other,31")
     buys = write_lines(tmp_path / "buys.csv", "source,target,price", "new,i1,0.5", "other,i2,0.5")

@@ -14,7 +14,7 @@ from deepergcn.data.tables.files import table_files, tables_digest
 from deepergcn.errors import InputError
 from deepergcn.inference.inputs import Edges
 from deepergcn.recipes.schema import Recipe, TypedTables
-from deepergcn.runs.dataset import load_data
+from deepergcn.runs.dataset import load_data, named_files
 
 if TYPE_CHECKING:
     from deepergcn.inference.predictor import Predictor
@@ -47,7 +47,9 @@ def trained_data(
         recipe = recipe.model_copy(update={"data": recipe.data.model_copy(update={"options": options})})
     dataset = load_data(recipe)
     if model.info.digest and dataset.digest != model.info.digest:  # a converted model does not know its data
-        raise InputError(f"{dataset.name}: is not the training data, or its files have changed since training")
+        raise InputError(
+            f"{named_files(recipe.data)}: is not the training data, or its files have changed since training"
+        )
     return dataset
 
 
