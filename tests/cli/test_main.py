@@ -49,6 +49,13 @@ def test_unknown_command_is_one_clear_error() -> None:
     assert "Traceback" not in answer.stderr
 
 
+def test_a_text_in_the_place_of_a_command_is_shortened(deepergcn: Program) -> None:
+    error = deepergcn("a" * 3_000).err
+    assert error.startswith("error: there is no command 'aaa")
+    assert error.endswith("(3002 characters); expected one that deepergcn --help lists\n")
+    assert len(error) < 300
+
+
 def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys; from deepergcn.cli.main import main\n"

@@ -4,7 +4,9 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from deepergcn.errors import InputError
+from deepergcn.errors import InputError, quote
+
+_LONGEST_NAME = 50
 
 
 class Command(TyperCommand):
@@ -33,6 +35,12 @@ class Group(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
         """The parameters of the command, including ``--help``."""
         return _without_types_of_flags(super().get_params(ctx))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the arguments name; a text in its place, which would fill the terminal, is shortened."""
+        if len(args[0]) > _LONGEST_NAME and self.get_command(ctx, args[0]) is None:
+            raise InputError(f"there is no command {quote(args[0])}; expected one that deepergcn --help lists")
+        return super().resolve_command(ctx, args)
 
 
 def _without_types_of_flags(parameters: list[Any]) -> list[Any]:
