@@ -175,6 +175,9 @@ PRINTED = {
         "caution   ids '7' and '007' are different nodes, since ids are compared as text; write them the same way",
         edges=EDGES.replace("n3,", "7,").replace("n3\n", "7\n").replace("n4,", "007,").replace("n4\n", "007\n"),
     ),
+    "no edges": graph(
+        nodes(size=size), "caution   edges.csv has no rows: nothing is learned from it", edges="source,target\n"
+    ),
     # the split
     "no split column": mine(
         molecules(active),

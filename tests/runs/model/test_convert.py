@@ -190,6 +190,8 @@ def test_other_bad_input(tmp_path: Path) -> None:
     file, recipe, _ = small(tmp_path)
     with pytest.raises(InputError, match=r"nothing.pth: there is no such file"):
         convert(tmp_path / "nothing.pth", recipe, tmp_path / "run")
+    with pytest.raises(InputError, match=f"{tmp_path}: is a folder; expected a checkpoint"):
+        convert(tmp_path, recipe, tmp_path / "run")
     with pytest.raises(InputError, match=r"recipe own-molecules: has no data.inputs"):
         convert(file, "own-molecules", tmp_path / "run")
     torch.save({"epoch": 3}, tmp_path / "empty.pth")

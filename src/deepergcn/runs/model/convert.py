@@ -76,7 +76,8 @@ def convert(
 def read_checkpoint(file: Path) -> tuple[dict[str, Tensor], int]:
     """Read the weights of a checkpoint, by name, and its epoch (0 if it has none)."""
     if not file.is_file():
-        raise InputError(f"{file}: there is no such file; expected a checkpoint (.pth, .pt)")
+        found = "is a folder" if file.is_dir() else "there is no such file"
+        raise InputError(f"{file}: {found}; expected a checkpoint (.pth, .pt)")
     try:
         content = torch.load(file, map_location="cpu", weights_only=True)
     except OSError as error:

@@ -63,6 +63,7 @@ def report_data(
         cautions=(
             *cautions(table, schema, values, choices.missing, learned),
             *(alike_ids(dataset.ids) if dataset.task.level == "node" else ()),
+            *(f"{other.path.name} has no rows: nothing is learned from it" for other in tables[1:] if not len(other)),
         ),
         **others,
     )
