@@ -76,7 +76,7 @@ lock: ## write requirements.lock: every package that constraints.txt installs in
 	$(PYTHON) -m venv $(LOCK_VENV)
 	$(LOCK_VENV)/bin/python -m pip install --quiet --constraint constraints.txt torch
 	$(LOCK_VENV)/bin/python -m pip install --quiet --constraint constraints.txt '.[dev,docs]'
-	$(LOCK_VENV)/bin/python -m pip list --format freeze | sed -E '/^(deepergcn|pip)==/d; s/[+].*//' > $(LOCK_VENV)/all
+	$(LOCK_VENV)/bin/python -m pip list --format freeze | sed -E '/^(deepergcn|pip|nvidia-.*|cuda-.*)==/d; s/[+].*//' > $(LOCK_VENV)/all
 	{ echo '# Every package of .venv, as tested. Written by "make lock" from constraints.txt; do not edit.'; \
 		grep '^torch==' $(LOCK_VENV)/all; grep -v '^torch==' $(LOCK_VENV)/all; } > $(LOCK_VENV)/lock
 	mv $(LOCK_VENV)/lock $(LOCK)
