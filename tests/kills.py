@@ -24,7 +24,9 @@ from tests.training.small import molecule_settings, molecules, network, network_
 from tests.training.trained import table_files
 
 EPOCHS = 30
-_LONGEST = 0.25  # seconds after an epoch within which the process is killed
+_LONGEST = (
+    0.25  # seconds after the first epoch within which the process is killed, or of two epochs if they are shorter
+)
 
 
 def jobs(folder: Path) -> dict[str, tuple[str, list[str]]]:
@@ -39,15 +41,21 @@ def jobs(folder: Path) -> dict[str, tuple[str, list[str]]]:
     }
 
 
-def killed_run(recipe: str, settings: Sequence[str], out: Path, kills: int, draw: random.Random) -> int:
-    """Train to the end with this number of kills, or fewer if the run ends before; their number."""
-    done = 0
+def killed_run(recipe: str, settings: Sequence[str], out: Path, kills: int, draw: random.Random, epoch: float) -> int:
+    """Train to the end with this number of kills, or fewer if the run ends before; their number.
+
+    ``epoch`` is the number of seconds that one takes: a fast machine would end the run before its kills.
+    """
+    done, longest = 0, min(_LONGEST, 2 * epoch)
     while True:
         process = start(_train, recipe, list(settings), out, (out / "run.json").exists())
         rows, moment = _rows(out), None
         while process.is_alive():
-            if done < kills and moment is None and (_rows(out) > rows or draw.random() < 0.0002):
-                moment = time.monotonic() + draw.uniform(0, _LONGEST if rows else 2 * _LONGEST)
+            begun = _rows(out) > rows
+            if done < kills and moment is None and (begun or draw.random() < 0.0002):
+                moment = time.monotonic() + draw.uniform(0, longest if begun else 2 * _LONGEST)
+            if moment is not None and begun:
+                moment = min(moment, time.monotonic() + longest)
             if moment is not None and time.monotonic() >= moment:
                 process.kill()
                 break
@@ -64,7 +72,9 @@ def compare(folder: Path, name: str, kills: int, seed: int) -> int:
     """Train one of the jobs with kills and without; the number of kills. A bit of difference is an error."""
     recipe, settings = jobs(folder)[name]
     whole = train(recipe, settings=settings, out=folder / "whole")
-    done = killed_run(recipe, settings, folder / "killed", kills, random.Random(seed))
+    summary = whole.summary()
+    assert summary is not None
+    done = killed_run(recipe, settings, folder / "killed", kills, random.Random(seed), summary.seconds / EPOCHS)
     killed = Run.open(folder / "killed")
     if repeatable(killed) != repeatable(whole) or killed.model_file.read_bytes() != whole.model_file.read_bytes():
         raise SystemExit(f"{name}, seed {seed}: the run that was killed {done} times differs from the whole one")
