@@ -62,8 +62,14 @@ def test_trials_are_runs_and_the_winner_is_a_recipe(tmp_path: Path) -> None:
     assert len(more.trials) == 5
     again = Tuning(recipe, tmp_path / "again", SPACE).search(2)
     assert [trial.settings for trial in again.trials] == [trial.settings for trial in record.trials[:2]]
-    with pytest.raises(InputError, match="has a search with other settings or another recipe"):
-        Tuning(recipe, folder, {"model.dropout": Range(low=0.0, high=0.5)})
+    with pytest.raises(InputError, match=r"has a search among other values of optimizer\.lr; expected another --out"):
+        Tuning(recipe, folder, {**SPACE, "optimizer.lr": Range(low=0.01, high=0.5)})
+    other = recipe.model_copy(update={"model": recipe.model.model_copy(update={"dropout": 0.9})})
+    with pytest.raises(InputError, match=r"has a search with model\.dropout 0\.3, not 0\.9; expected another --out"):
+        Tuning(other, folder, SPACE)
+    (tmp_path / "molecules.csv").rename(tmp_path / "moved.csv")
+    moved = recipe.data.model_copy(update={"source": str(tmp_path / "moved.csv")})
+    assert Tuning(recipe.model_copy(update={"data": moved}), folder, SPACE).record.trials == more.trials
 
 
 class Stop(Callback):

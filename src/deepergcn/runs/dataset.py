@@ -49,6 +49,18 @@ def named_files(section: DataSection) -> str:
     return " or ".join(file for file in named if file is not None)
 
 
+def check_found(section: DataSection, run: Path) -> None:
+    """Check that the files of a run are where they were, since only its user knows where they have been moved."""
+    named = (("data.nodes", section.nodes), ("data.source", section.source), ("data.edges", section.edges))
+    files = [(f"add --set {key}=PATH to --resume", file) for key, file in named]
+    if section.tables is not None:
+        how = "repeat the command with the new --nodes and --edges, and --resume"
+        files = [(how, file) for file in (*section.tables.nodes.values(), *section.tables.edges.values())]
+    for how, file in files:
+        if file is not None and file not in SOURCES and not expand(file).exists():
+            raise InputError(f"{file}: does not exist any more, and {run} was started with it; if it was moved, {how}")
+
+
 def transformed(dataset: Dataset, recipe: Recipe) -> Dataset:
     """Apply the transforms of the recipe, and drop the edge features if its network takes none."""
     dataset = apply_transforms(dataset, recipe.data.transforms)

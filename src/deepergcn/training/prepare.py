@@ -4,7 +4,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -13,10 +12,11 @@ from deepergcn.data.molecules.skipped import skipped_text
 from deepergcn.data.provenance import skipped_rows
 from deepergcn.data.storage.files import write_text
 from deepergcn.errors import InputError
+from deepergcn.recipes.differences import differences
 from deepergcn.recipes.load import validate
 from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.callbacks import Callback
-from deepergcn.runs.dataset import LoadedData, absolute, load_data, named_files
+from deepergcn.runs.dataset import LoadedData, absolute, check_found, load_data, named_files
 from deepergcn.runs.environment import environment, versions, warn_of_changes
 from deepergcn.runs.log import RunLog
 from deepergcn.runs.model.network import build_model, count_parameters, dataset_inputs
@@ -63,8 +63,8 @@ def plan_resume(
 
     Args:
         folder: the run directory.
-        asked: the recipe to resume with, where one is given; it may differ from the run's in its epochs and in the
-            memory that it may take alone.
+        asked: the recipe to resume with, where one is given; it may differ from the run's in its epochs, in the
+            memory that it may take, and in where its data lies alone.
         epochs: the number of epochs; those of the run if None.
         seed: the seed, where one is given; it must be that of the run.
         loaded: the dataset, where it has been read already.
@@ -73,16 +73,16 @@ def plan_resume(
     if seed is not None and seed != run.info.seed:
         raise InputError(f"{folder}: was started with seed {run.info.seed}; it cannot be resumed with seed {seed}")
     values = run.recipe.model_dump(mode="json")
-    asked = None if asked is None else as_read(asked, run.info.format, run.info.provenance)
-    old, new = _flat(values), {} if asked is None else _flat(_with_absolute_paths(asked).model_dump(mode="json"))
-    for key in new and [*old, *new]:
-        if old.get(key) != new.get(key) and key not in ("training.epochs", "training.memory"):
-            raise InputError(
-                f"{folder}: was started with {key} {old.get(key)} and cannot be resumed with {new.get(key)}; "
-                "leave out the recipe and --set to resume with the settings of the run"
-            )
     if asked is not None:
+        asked = _with_absolute_paths(as_read(asked, run.info.format, run.info.provenance))
+        for key, old, new in differences(run.recipe, asked):
+            if key not in ("training.epochs", "training.memory"):
+                raise InputError(
+                    f"{folder}: was started with {key} {old} and cannot be resumed with {new}; "
+                    "leave out the recipe and --set to resume with the settings of the run"
+                )
         values["training"]["memory"] = asked.training.memory
+        values["data"] = asked.data.model_dump(mode="json")
     if epochs is not None:
         values["training"]["epochs"] = epochs
     return Plan(folder, validate(values, str(folder / "recipe.yaml")), run.info.seed, run, loaded)
@@ -175,6 +175,7 @@ def _resume(plan: Plan, run: Run, processes: int, callback: Callback, threads: i
             f"training.epochs is {recipe.training.epochs}; expected at least {done}, since {plan.folder} has finished "
             f"{done}"
         )
+    check_found(recipe.data, plan.folder)
     dataset = load_data(recipe, plan.loaded)
     if dataset.digest != run.info.digest:
         raise InputError(
@@ -217,10 +218,3 @@ def _check_state(folder: Path, recipe: Recipe, info: RunInfo) -> None:
 
 def _with_absolute_paths(recipe: Recipe) -> Recipe:
     return recipe.model_copy(update={"data": absolute(recipe.data)})
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in values.items():
-        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
-    return flat

@@ -2,13 +2,14 @@
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deepergcn.data.seeds import check_seed, derive
 from deepergcn.data.storage.files import write_bytes, write_text
 from deepergcn.errors import InputError, quote
+from deepergcn.recipes.differences import differences
 from deepergcn.recipes.load import dump_recipe, load_recipe
 from deepergcn.recipes.schema import Recipe
 from deepergcn.report.page import render
@@ -222,9 +223,12 @@ class Tuning:
                 raise InputError(f"{self.folder}: is not empty and has no search; expected another --out")
             return
         old = read_tuning(self.folder)
-        if old.space != self.record.space or load_recipe(self.folder / RECIPE) != self.recipe:
+        for key, before, now in differences(load_recipe(self.folder / RECIPE), self.recipe):
+            raise InputError(f"{self.folder}: has a search with {key} {before}, not {now}; expected another --out")
+        if old.space != self.record.space:
             raise InputError(
-                f"{self.folder}: has a search with other settings or another recipe; expected another --out"
+                f"{self.folder}: has a search among other values of {_other_keys(old.space, self.record.space)}; "
+                "expected another --out"
             )
         if old.seed != self.seed:
             raise InputError(
@@ -257,6 +261,10 @@ def _has_only_begun(folder: Path) -> bool:
     """Whether a folder is empty, or holds only what a search writes before its record."""
     names = {file.name for file in folder.iterdir() if file.suffix != ".part"}
     return names <= {"lock", JOURNAL, RECIPE} and (RECIPE not in names or JOURNAL in names)
+
+
+def _other_keys(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    return ", ".join(key for key in {**old, **new} if old.get(key) != new.get(key))
 
 
 def _end_with_a_whole_line(journal: Path) -> None:
