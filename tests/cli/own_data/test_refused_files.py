@@ -70,6 +70,15 @@ REFUSED = {
         "(as in 2 rows); did you mean '007'?",
         edges="source,target\n7,008\n9,010\n",
     ),
+    "commas in a file for tabs": mine(
+        molecules(active),
+        "the columns are 'smiles,y', with a tab as the delimiter; name another with --delimiter",
+        name="mine.tsv",
+    ),
+    "an unusual delimiter": mine(
+        molecules(active, between="|"),
+        "the columns are 'smiles|y', with a comma as the delimiter; name another with --delimiter",
+    ),
     "a comma in a header between semicolons": mine(
         molecules(active, header="smiles,y,a", between=";", a=number).replace(";a\n", ";mass, g\n"),
         "row 1 has 1 columns; expected 2, as in the header 'smiles;y;mass, g'; name the delimiter with --delimiter",

@@ -18,7 +18,7 @@ import pyarrow.parquet
 from deepergcn.data.storage.digest import file_digest
 from deepergcn.data.storage.endings import CSV_NAMES, EXCEL_NAMES, TABLE_NAMES, check_name
 from deepergcn.data.storage.source_files import check_file
-from deepergcn.data.tables.csv_file import read_csv, read_csv_blocks
+from deepergcn.data.tables.csv_file import DELIMITERS, read_csv, read_csv_blocks
 from deepergcn.data.tables.excel import read_excel
 from deepergcn.data.tables.written import number_hint
 from deepergcn.errors import InputError, listed, quote
@@ -133,8 +133,15 @@ class Columns:
                 option = f"; name another with {self.option(purpose)}" if purpose in _OPTIONS else ""
                 raise InputError(
                     f"{self.path}: there is no column {quote(name)} for the {purpose}; "
-                    f"the columns are {self.quoted_names()}{option}{self._no_header()}"
+                    f"the columns are {self.quoted_names()}{self._not_divided() or option}{self._no_header()}"
                 )
+
+    def _not_divided(self) -> str:
+        """Advice for a file whose header seems to have another delimiter, for an error message."""
+        if self.delimiter is None or len(self.names) > 1 or not re.search(r"[,;|\t]", self.names[0]):
+            return ""
+        delimiter = DELIMITERS.get(self.delimiter, quote(self.delimiter))
+        return f", with a {delimiter} as the delimiter; name another with --delimiter"
 
     def _no_header(self) -> str:
         """Advice for a file whose first line is not its header, for an error message."""
