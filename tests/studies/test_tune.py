@@ -1,12 +1,13 @@
 """Tuning: trials are ordinary runs, the search goes on after a kill, and the winner is a recipe."""
 
+import errno
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from deepergcn.errors import InputError
+from deepergcn.errors import InputError, TemporaryError
 from deepergcn.recipes.load import load_recipe
 from deepergcn.recipes.schema import Recipe
 from deepergcn.report.tuning import TrialRecord, TuningRecord, read_tuning, write_tuning
@@ -113,6 +114,33 @@ def test_an_interrupted_trial_is_resumed(tmp_path: Path) -> None:
         journal.write_bytes(damaged + good[journal])
         with pytest.raises(InputError, match=r"optuna\.log: is damaged"):
             Tuning(recipe, folder, SPACE).search(3)
+
+
+class Full(Callback):
+    """Fills the disk after the first epoch."""
+
+    def on_epoch_end(self, metrics: Row, dynamics: Sequence[Row], progress: Progress) -> None:
+        raise TemporaryError("state: cannot be written (No space left on device)")
+
+
+def test_a_full_disk_ends_the_search_and_not_its_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from optuna.storages.journal import JournalFileBackend
+
+    recipe, folder = small(tmp_path), tmp_path / "tuning"
+    with pytest.raises(TemporaryError, match="state: cannot be written"):
+        Tuning(recipe, folder, SPACE).search(1, callbacks=lambda: [Full()])
+
+    def full(self: JournalFileBackend, logs: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(JournalFileBackend, "append_logs", full)
+        with pytest.raises(TemporaryError, match=r"tuning/optuna\.log: cannot be written \(No space left on device\)"):
+            Tuning(recipe, folder, SPACE).search(1)
+    (tmp_path / "molecules.csv").rename(tmp_path / "moved.csv")
+    moved = recipe.data.model_copy(update={"source": str(tmp_path / "moved.csv")})
+    record = Tuning(recipe.model_copy(update={"data": moved}), folder, SPACE).search(1)
+    assert [(trial.number, trial.folder, trial.state) for trial in record.trials] == [(1, "trial-0000", "complete")]
 
 
 def test_a_kill_at_any_write_of_a_search_loses_no_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from deepergcn.data.seeds import check_seed, derive
 from deepergcn.data.storage.files import write_bytes, write_text
-from deepergcn.errors import InputError, quote
+from deepergcn.errors import InputError, TemporaryError, quote
 from deepergcn.recipes.differences import differences
 from deepergcn.recipes.load import dump_recipe, load_recipe
 from deepergcn.recipes.schema import Recipe
@@ -118,14 +118,12 @@ class Tuning:
         path = self.folder / folder
         try:
             recipe = changed(self.recipe, settings, folder)
-            resume = (path / "run.json").exists()
-            if not resume:
-                write_text(path.with_suffix(".yaml"), dump_recipe(recipe))
+            write_text(path.with_suffix(".yaml"), dump_recipe(recipe))
             run = train(
-                None if resume else path.with_suffix(".yaml"),
-                seed=None if resume else self.seed,
+                path.with_suffix(".yaml"),
+                seed=self.seed,
                 out=path,
-                resume=resume,
+                resume=(path / "run.json").exists(),
                 loaded=self.loaded,
                 callbacks=[*callbacks, _Pruning(trial)],
             )
@@ -138,6 +136,8 @@ class Tuning:
         except optuna.TrialPruned:
             study.tell(trial, state=optuna.trial.TrialState.PRUNED)
             record = record.model_copy(update={"state": "pruned", "score": _best_score(path, self.record)})
+        except TemporaryError:  # a full disk says nothing about the settings: the trial is resumed later
+            raise
         except InputError as error:
             study.tell(trial, state=optuna.trial.TrialState.FAIL)
             record = record.model_copy(update={"state": "failed", "reason": str(error)})
@@ -162,17 +162,28 @@ class Tuning:
             def release(self) -> None:
                 pass
 
+        class Journal(JournalFileBackend):
+            """Optuna's journal, with errors that name the file."""
+
+            def append_logs(self, logs: list[dict[str, Any]]) -> None:
+                try:
+                    super().append_logs(logs)
+                except OSError as error:
+                    raise TemporaryError(f"{journal}: cannot be written ({error.strerror or error})") from error
+
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         journal = self.folder / JOURNAL
         _end_with_a_whole_line(journal)
         try:
             return optuna.create_study(
-                storage=optuna.storages.JournalStorage(JournalFileBackend(str(journal), Held(str(journal)))),
+                storage=optuna.storages.JournalStorage(Journal(str(journal), Held(str(journal)))),
                 study_name=self.recipe.name,
                 direction="maximize" if self.record.higher_is_better else "minimize",
                 pruner=optuna.pruners.MedianPruner(_STARTUP, n_warmup_steps=self.recipe.training.epochs // 5),
                 load_if_exists=True,
             )
+        except TemporaryError:
+            raise
         except _DAMAGE as error:
             reason = " ".join(str(error).split())
             raise InputError(f"{journal}: is damaged ({reason}); search again with another --out") from error
