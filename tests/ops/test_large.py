@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from deepergcn import ops
 from deepergcn.nn import GENConv, ResGEN
-from deepergcn.ops import large
+from deepergcn.ops import large, product
 from deepergcn.ops.kernels import recycled
 
 GENERATOR = torch.Generator().manual_seed(0)
@@ -34,8 +34,8 @@ PAIRS: dict[str, tuple[Callable[..., Tensor], Callable[..., Tensor], list[tuple[
     "add": (large.add, lambda a, b: a + b, [(7, 3), (7, 3)]),
     "add rows": (large.add, lambda a, b: a + b, [(7, 3), (3,)]),
     "twice": (twice_used, lambda x: x.exp() * x, [(7, 3)]),
-    "linear": (large.linear, F.linear, [(70, 30), (20, 30), (20,)]),
-    "no bias": (lambda x, w: large.linear(x, w, None), F.linear, [(70, 30), (20, 30)]),
+    "linear": (product.linear, F.linear, [(70, 30), (20, 30), (20,)]),
+    "no bias": (lambda x, w: product.linear(x, w, None), F.linear, [(70, 30), (20, 30)]),
 }
 
 
@@ -86,13 +86,13 @@ def test_the_last_product_of_layers_computed_again_is_left_out(
     all_large: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     products: list[None] = []
-    product = large._Product.forward
+    forward = product._Product.forward
 
     def counted(*arguments: Tensor) -> Tensor:
         products.append(None)
-        return product(*arguments)
+        return forward(*arguments)
 
-    monkeypatch.setattr(large._Product, "forward", staticmethod(counted))
+    monkeypatch.setattr(product._Product, "forward", staticmethod(counted))
     network = ResGEN(5, 2, hidden_channels=16, num_layers=4, mlp_layers=1)
     network.recompute_segments((2, 1))
     network(torch.randn(30, 5), EDGES).sum().backward()

@@ -1,4 +1,4 @@
-"""Sums and products of large features, whose memory is used again from layer to layer.
+"""Sums of large features, whose memory is used again from layer to layer.
 
 They are PyTorch's own, bit for bit, in the memory of ``kernels.recycled``: what PyTorch itself allocates for them is
 cleared by the system first, layer after layer. Features that are small, on another device, of another type or in a
@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from deepergcn.ops.kernels.recycled import empty, fits
 from deepergcn.ops.operators.aggregation import is_eager, needs_definition
@@ -37,16 +36,6 @@ def twice(x: Tensor) -> tuple[Tensor, Tensor]:
     return first, second
 
 
-def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """x weight^T + bias, for x [rows, in] and weight [out, in]."""
-    shape = x.shape[0], weight.shape[0]
-    if not is_large(x) or not fits(x, *shape) or x.dim() != 2 or not is_eager(weight) or weight.dtype != x.dtype:
-        return F.linear(x, weight, bias)
-    held = _Hold.apply(x, weight)  # type: ignore[no-untyped-call]
-    out: Tensor = _Product.apply(held, x.detach(), weight.detach(), bias)  # type: ignore[no-untyped-call]
-    return out
-
-
 class _Add(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
@@ -69,39 +58,6 @@ class _Twice(torch.autograd.Function):
         if first is None or second is None:
             return second if first is None else first
         return first + second if needs_definition() else _sum(first, second)
-
-
-class _Hold(torch.autograd.Function):
-    """What the product's backward needs, before the product is computed: the last one of a segment of layers that are
-    computed again is not, since PyTorch stops where all that backward needs is there.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
-        ctx.save_for_backward(x, weight)
-        return x.new_empty(()).expand(x.shape[0], weight.shape[0])
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> Any:
-        (g,) = grads
-        x, weight = ctx.saved_tensors
-        of_x, of_weight = ctx.needs_input_grad
-        dx = None
-        if of_x:
-            dx = g.mm(weight) if needs_definition() else torch.mm(g, weight, out=empty(g, *x.shape))
-        return dx, g.t().mm(x) if of_weight else None
-
-
-class _Product(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, held: Tensor, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        out = empty(x, *held.shape)
-        return torch.mm(x, weight.t(), out=out) if bias is None else torch.addmm(bias, x, weight.t(), out=out)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> Any:
-        (g,) = grads
-        return g, None, None, g.sum(dim=0) if ctx.needs_input_grad[3] else None
 
 
 def _sum(a: Tensor, b: Tensor) -> Tensor:

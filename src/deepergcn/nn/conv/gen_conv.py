@@ -20,7 +20,7 @@ from deepergcn.nn.pyg.exact import Definition, runs_plainly
 from deepergcn.nn.pyg.names import GEN_CONV, NO_EQUAL, pyg_names
 from deepergcn.nn.reset import reset_children
 from deepergcn.nn.unchanged import has_hooks
-from deepergcn.ops import Adjacency, EdgeTerm, large
+from deepergcn.ops import Adjacency, EdgeTerm, large, product
 
 Pair = tuple[Tensor, Tensor | None]
 """The features of sources and of targets; None where the targets have none."""
@@ -185,11 +185,11 @@ class GENConv(MessagePassing):
                 raise InputError("x: expected features of the targets, since MsgNorm scales messages by them, got None")
             m = self.msg_norm(target, m)
         if target is None:
-            out: Tensor = self.mlp(m)
+            out = _apply(self.mlp, m)
         elif self.root is None:
             out = _apply(self.mlp, large.add(target, m))
         else:
-            out = self.mlp(m) + self.root(target)
+            out = _apply(self.mlp, m) + self.root(target)
         return out
 
     def _aggregated(self, source: Tensor, adjacency: Adjacency, edge: EdgeTerm | Tensor | None) -> Tensor:
@@ -285,13 +285,14 @@ _HOOKS = tuple(f"_{step}_forward_{when}" for step in ("propagate", *_STEPS[:2]) 
 
 
 def _apply(mlp: nn.Sequential, x: Tensor) -> Tensor:
-    """``mlp(x)``; the Linear layers of large features take memory that is used again, where nobody watches them."""
-    if not large.is_large(x) or not runs_plainly() or has_hooks(mlp) or _SEQUENTIAL.why_not(mlp):
+    """``mlp(x)``; its Linear layers are computed by ``ops.product``, where nobody watches them."""
+    is_plain = isinstance(mlp, nn.Sequential) and runs_plainly() and not has_hooks(mlp) and not _SEQUENTIAL.why_not(mlp)
+    if not is_plain or not product.is_special(x):
         out: Tensor = mlp(x)
         return out
     for module in mlp:
         if type(module) is nn.Linear and not has_hooks(module) and not _LINEAR.why_not(module):
-            x = large.linear(x, module.weight, module.bias)
+            x = product.linear(x, module.weight, module.bias)
         else:
             x = module(x)
     return x
