@@ -34,7 +34,7 @@ from tests import one_pixel
 
 if TYPE_CHECKING:
     from deepergcn.data.dataset import Dataset
-    from deepergcn.recipes.schema import BlendSection
+    from deepergcn.recipes.schema import ForestSection
     from deepergcn.runs.model.forest import Forest
 
 _ON_ONE_SERVER = {
@@ -131,14 +131,19 @@ def _small_forests(request: pytest.FixtureRequest) -> Generator[None]:
     """Forests of five trees at the most: those of a default run take longer than the small networks of the tests."""
     with pytest.MonkeyPatch.context() as patch:
         if not all({"ops", "nn"} & set(item.path.parts) for item in request.session.items):
-            from deepergcn.training import blend, forest  # not for the rooms below: it loads most of the package
+            from deepergcn.training import (
+                blend,
+                forest,
+                teacher,
+            )  # not for the rooms below: it loads most of the package
 
             fit = forest.fit_forest
 
-            def few(dataset: "Dataset", section: "BlendSection", *more: Any) -> "Forest":
-                return fit(dataset, section.model_copy(update={"trees": min(section.trees, 5)}), *more)
+            def few(dataset: "Dataset", section: "ForestSection", *more: Any, **options: Any) -> "Forest":
+                return fit(dataset, section.model_copy(update={"trees": min(section.trees, 5)}), *more, **options)
 
-            patch.setattr(blend, "fit_forest", few)
+            for module in (blend, teacher):
+                patch.setattr(module, "fit_forest", few)
         yield
 
 

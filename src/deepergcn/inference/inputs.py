@@ -138,7 +138,7 @@ def read_rows_to_predict(
     else:
         named = recipe.data.model_copy(update={"source": str(data), "edges": None if edges is None else str(edges)})
         rows = _whole(load_data(recipe.model_copy(update={"data": named})))
-    check_features(rows.dataset, info)
+    check_features(rows.dataset, info, recipe)
     return rows
 
 
@@ -206,7 +206,7 @@ def _molecules(rows: MoleculeRows, recipe: Recipe, info: RunInfo, how: Reading) 
         info.inputs.task.task(),
         label_names=info.label_names,
         fragments=kept_fragments(info),
-        descriptors=recipe.data.descriptors,
+        descriptors=recipe.descriptors_to_predict,
         skipped_file=how.skipped_file,
         progress=how.progress,
         warn=False,
@@ -234,7 +234,7 @@ def _delimiter(info: RunInfo) -> str | None:
     return known.delimiter if isinstance(known, MoleculeProvenance) else None
 
 
-def check_features(dataset: Dataset, info: RunInfo) -> None:
+def check_features(dataset: Dataset, info: RunInfo, recipe: Recipe) -> None:
     """An error if a dataset has other features than the network was trained on."""
     if dataset.task.level != info.inputs.task.level:
         raise InputError(
@@ -254,7 +254,7 @@ def check_features(dataset: Dataset, info: RunInfo) -> None:
         if ours != theirs:
             raise InputError(f"{dataset.name}: has {what} features {ours}; the network was trained on {theirs}")
     ours, theirs = ((one.fingerprints or 0, one.descriptors or 0) for one in (found, info.inputs))
-    if ours != theirs:
+    if recipe.predicts_from_descriptors and ours != theirs:
         raise InputError(
             f"{dataset.name}: has {sum(ours)} descriptors per graph, from RDKit {version('rdkit')}; the network was "
             f"trained on {sum(theirs)}, from RDKit {info.versions.get('rdkit', 'of an unknown version')}"

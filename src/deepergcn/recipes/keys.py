@@ -51,7 +51,7 @@ def _sections() -> dict[str, Any]:
 
 
 def _keys(section: str, kind: Any) -> list[Key]:
-    told = _attributes(kind)
+    told = {name: text for part in reversed(kind.__mro__) for name, text in _attributes(part).items()}
     if section == "model":
         options = {name: text for part in _MODULES for name, text in _attributes(part).items()}
         told = {**options, **_attributes(ModelSection.__mro__[1]), **told}

@@ -1,6 +1,6 @@
 """The schema of a recipe: every key, its type and its default."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_type_hints
 
 from pydantic import Field, create_model, field_validator, model_validator
 
@@ -271,8 +271,8 @@ class EvaluationSection(Section):
     scaled: bool = False
 
 
-class BlendSection(Section):
-    """A second model whose predictions are averaged with the network's; its weight is chosen on the validation part.
+class ForestSection(Section):
+    """A random forest beside the network.
 
     Attributes:
         model: ``forest``, scikit-learn's random forest on the descriptors of ``data.descriptors``.
@@ -281,7 +281,7 @@ class BlendSection(Section):
         criterion: the criterion that a split of a tree minimizes for classes: ``gini`` or ``entropy``.
         class_weight: the weight of the positive class when trees are grown, or ``balanced``, which weights classes
             inversely to their frequency in the train part. Probabilities are corrected for the change of frequencies
-            and calibrated on the validation part (Platt, 1999).
+            and calibrated (Platt, 1999), those of a blend on the validation part.
         descriptors: the descriptors of ``data.descriptors`` that the forest uses; by default all.
         bits: whether the forest uses the presence of a substructure instead of its count.
     """
@@ -293,6 +293,34 @@ class BlendSection(Section):
     class_weight: Annotated[float, Field(ge=1e-6, le=1e6)] | Literal["balanced"] = 1.0
     descriptors: tuple[str, ...] | None = None
     bits: bool = False
+
+    name: ClassVar[str]
+    """Its key in a recipe."""
+
+
+class BlendSection(ForestSection):
+    """A second model whose predictions are averaged with the network's; its weight is chosen on the validation part."""
+
+    name: ClassVar[str] = "blend"
+
+
+class TeacherSection(ForestSection):
+    """A second model from which the network learns too; once trained, the network predicts alone.
+
+    What it says about a molecule of the train part comes from trees that were grown without it, and is calibrated on
+    the labels.
+
+    Attributes:
+        share: the share of the teacher's word in what the network learns for a label; 1 leaves the labels to the
+            teacher (Hinton et al., Distilling the Knowledge in a Neural Network, 2015).
+        folds: the number of parts into which the train part is divided at random; what the teacher says about one of
+            them it has learned from the others.
+    """
+
+    share: Annotated[float, Field(gt=0, le=1)] = 0.5
+    folds: Annotated[int, Field(ge=2, le=1000)] = 5
+
+    name: ClassVar[str] = "teacher"
 
 
 class Published(Section):
@@ -321,5 +349,24 @@ class Recipe(Section):
     links: LinksSection | None = None
     training: TrainingSection
     evaluation: EvaluationSection = EvaluationSection()
+    teacher: TeacherSection | None = None
     blend: BlendSection | None = None
     published: Published | None = None
+
+    @model_validator(mode="after")
+    def _teaches_a_loss(self) -> "Recipe":
+        if self.teacher is not None and self.loss.name != "auto":
+            raise ValueError(
+                f"teacher: expected loss.name auto, which can learn from probabilities, not {self.loss.name}"
+            )
+        return self
+
+    @property
+    def predicts_from_descriptors(self) -> bool:
+        """Whether predictions take descriptors; those of a teacher alone are for training."""
+        return self.model.descriptors or self.blend is not None
+
+    @property
+    def descriptors_to_predict(self) -> tuple[str, ...]:
+        """The descriptors that predictions take."""
+        return self.data.descriptors if self.predicts_from_descriptors else ()

@@ -7,6 +7,7 @@
 | ``data/`` | the data, if it was given in memory; the recipe names it relative to the run directory |
 | ``data.json`` | :class:`DataReport`: what was found in the user's own files, if trained on them |
 | ``skipped.csv`` | the molecules that could not be read, with row and reason, if any |
+| ``teacher.safetensors`` | what the teacher says about the train part, if the recipe has one |
 | ``metrics.csv`` | one row per epoch: :data:`METRIC_COLUMNS`; empty cells if nothing was evaluated |
 | ``dynamics.csv`` | one row per epoch and layer: :data:`DYNAMIC_COLUMNS`; empty cells if a layer has no such value |
 | ``model.safetensors`` | the weights of the best epoch with recipe and record: this file alone can predict |
@@ -64,6 +65,7 @@ FILES = (
     "run.json",
     "data.json",
     "skipped.csv",
+    "teacher.safetensors",
     "metrics.csv",
     "dynamics.csv",
     "model.safetensors",

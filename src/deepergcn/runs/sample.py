@@ -28,7 +28,7 @@ def write_sample(run: Run) -> Path | None:
     """Write well-known molecules to ``sample.csv`` of the run directory; None if the network takes more, or others."""
     if run.info.inputs.task.level != "graph" or run.info.inputs.nodes != ATOM_SIZES:
         return None
-    if not set(run.recipe.data.descriptors) <= set(KINDS):  # columns of the user's own
+    if not set(run.recipe.descriptors_to_predict) <= set(KINDS):  # columns of the user's own
         return None
     provenance = run.info.provenance
     smiles_column = provenance.smiles_column if isinstance(provenance, MoleculeProvenance) else None

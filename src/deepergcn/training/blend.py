@@ -2,21 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.util import find_spec
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from deepergcn.data.dataset import Dataset
-from deepergcn.errors import InputError
-from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.model.blend import Blend, mixed
 from deepergcn.runs.model.calibration import Calibration
 from deepergcn.runs.model.model_file import load_model, save_model
 from deepergcn.runs.model.outputs import output_names
 from deepergcn.runs.run import BlendSummary, Run, Summary
-from deepergcn.training.forest import calibrated, check_forest, fit_forest
+from deepergcn.training.forest import calibrated, fit_forest
 from deepergcn.training.processes.distributed import with_threads
 from deepergcn.training.scoring.evaluation import Evaluation
 from deepergcn.training.scoring.losses import balanced_weight, make_loss, present_labels
@@ -27,17 +24,6 @@ WEIGHTS = tuple(step / 20 for step in range(21))
 
 _PARTS = ("valid", "test")
 _GROUPS = 50  # of items, whose losses give the standard error
-
-
-def check_blend(recipe: Recipe, dataset: Dataset) -> None:
-    """Check that a forest can be fitted, before the network is trained."""
-    if recipe.blend is None:
-        return
-    if find_spec("sklearn") is None:
-        raise InputError("blend: a forest needs scikit-learn: pip install 'deepergcn[train]', or --blend none")
-    if dataset.fingerprints is None and dataset.descriptors is None:
-        raise InputError("blend: a forest needs descriptors of molecules; expected data.descriptors")
-    check_forest(recipe.blend, dataset, recipe.data.descriptors)
 
 
 def fit_blend(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from deepergcn.data.molecules.descriptor_names import columns_of
 from deepergcn.data.seeds import derive
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
-from deepergcn.recipes.schema import BlendSection
+from deepergcn.recipes.schema import ForestSection
 from deepergcn.runs.model.forest import Forest, filled
 from deepergcn.training.scoring.calibrate import fit_calibration
 from deepergcn.training.scoring.losses import present_labels
@@ -25,32 +26,39 @@ Array = npt.NDArray[Any]
 _TREES = 16  # that are grown before it is asked whether to go on
 
 
-def check_forest(section: BlendSection, dataset: Dataset, names: Sequence[str]) -> None:
+def check_forest(section: ForestSection, dataset: Dataset, names: Sequence[str]) -> None:
     """Check that these settings of a forest fit the task and the descriptors of a dataset, which have these names."""
+    if find_spec("sklearn") is None:
+        raise InputError(f"{section.name}: a forest needs scikit-learn: pip install 'deepergcn[train]'")
+    if dataset.fingerprints is None and dataset.descriptors is None:
+        raise InputError(f"{section.name}: a forest needs descriptors of molecules; expected data.descriptors")
     kind = dataset.task.kind
     if kind == "regression" and section.criterion != "gini":
         raise InputError(
-            f"blend.criterion is {section.criterion}, a criterion for classes; expected the default, gini, for a "
-            "regression, whose trees minimize squared errors"
+            f"{section.name}.criterion is {section.criterion}, a criterion for classes; expected the default, gini, "
+            "for a regression, whose trees minimize squared errors"
         )
     if kind == "regression" and section.class_weight != 1:
-        raise InputError(f"blend.class_weight is {section.class_weight}; expected 1 for a regression, without classes")
+        raise InputError(
+            f"{section.name}.class_weight is {section.class_weight}; expected 1 for a regression, without classes"
+        )
     if kind == "multi-class" and section.class_weight not in (1, "balanced"):
         raise InputError(
-            f"blend.class_weight is {section.class_weight:g}, the weight of a positive class; expected 1 or balanced "
-            "for a multi-class task"
+            f"{section.name}.class_weight is {section.class_weight:g}, the weight of a positive class; expected 1 or "
+            "balanced for a multi-class task"
         )
     if section.bits and dataset.fingerprints is None:
-        raise InputError("blend.bits: applies to counts; expected morgan or maccs in data.descriptors")
+        raise InputError(f"{section.name}.bits: applies to counts; expected morgan or maccs in data.descriptors")
     _columns(section, dataset, names)
 
 
 def fit_forest(
     dataset: Dataset,
-    section: BlendSection,
+    section: ForestSection,
     seed: int,
     names: Sequence[str] = (),
     check: Callable[[], None] = lambda: None,
+    items: Tensor | None = None,
 ) -> Forest:
     """Random forests on the descriptors of the train part, one for every target, or one for all classes.
 
@@ -60,11 +68,12 @@ def fit_forest(
         seed: of its draws.
         names: of the descriptors of the dataset, by which ``section.descriptors`` selects some.
         check: is called after every few trees, and may raise.
+        items: what it learns from; the train part if None.
 
     A forest that learns from some descriptors, or from bits, predicts from all descriptors and counts: its trees ask
     for no others, and a count exceeds 0.5 where its bit does.
     """
-    items = dataset.split["train"]
+    items = dataset.split["train"] if items is None else items
     values = descriptor_values(dataset, items)
     assert values is not None
     fill = values.double().nanmean(0).nan_to_num(0.0).float()
@@ -133,20 +142,24 @@ def class_weights(task: Task, labels: Tensor, asked: float | str) -> npt.NDArray
     return np.where(numbers > 0, numbers.sum() / (np.count_nonzero(numbers) * np.maximum(numbers, 1)), 1.0)
 
 
-def _columns(section: BlendSection, dataset: Dataset, names: Sequence[str]) -> npt.NDArray[np.int64] | None:
+def _columns(section: ForestSection, dataset: Dataset, names: Sequence[str]) -> npt.NDArray[np.int64] | None:
     """The columns that the forest learns from, among all descriptors; None if all of them."""
     if section.descriptors is None:
         return None
     for name in section.descriptors:
         if name not in names:
-            raise InputError(f"blend.descriptors has {name}; expected some of data.descriptors: {', '.join(names)}")
+            raise InputError(
+                f"{section.name}.descriptors has {name}; expected some of data.descriptors: {', '.join(names)}"
+            )
     if not section.descriptors or len(set(section.descriptors)) < len(section.descriptors):
-        raise InputError("blend.descriptors: expected at least one descriptor, each once, or no such key for all")
+        raise InputError(
+            f"{section.name}.descriptors: expected at least one descriptor, each once, or no such key for all"
+        )
     columns = columns_of(names)
     width = sum(values.shape[1] for values in (dataset.fingerprints, dataset.descriptors) if values is not None)
     if sum(map(len, columns.values())) != width:
         raise InputError(
-            f"blend.descriptors: {dataset.name} has {width} descriptors; expected those of {', '.join(names)}"
+            f"{section.name}.descriptors: {dataset.name} has {width} descriptors; expected those of {', '.join(names)}"
         )
     return np.concatenate([columns[name] for name in section.descriptors])
 
@@ -159,7 +172,7 @@ def _grow(
     task: Task,
     values: npt.NDArray[np.float32],
     targets: Tensor,
-    section: BlendSection,
+    section: ForestSection,
     weight: Array,
     seed: int,
     check: Callable[[], None],

@@ -37,10 +37,18 @@ class Loop:
         model: the network, with its initial weights.
         callback: called as training proceeds.
         signals: the signals that stop the run.
+        taught: what the teacher of the recipe says, if it has one.
     """
 
     def __init__(
-        self, fabric: Fabric, run: Run, dataset: Dataset, model: AnyNetwork, callback: Callback, signals: Signals
+        self,
+        fabric: Fabric,
+        run: Run,
+        dataset: Dataset,
+        model: AnyNetwork,
+        callback: Callback,
+        signals: Signals,
+        taught: Tensor | None = None,
     ) -> None:
         self.fabric, self.run, self.dataset, self.model = fabric, run, dataset, model
         self.callback, self.signals = callback, signals
@@ -54,7 +62,9 @@ class Loop:
         self.source = training_batches(dataset, self.recipe.training, self.seed, rank, world, self.recipe.links)
         parts = _evaluated_parts(dataset, self.recipe.evaluation.train)
         self.evaluation = Evaluation(dataset, self.recipe, self.seed, parts, rank, world, fabric.device)
-        self.stepper = Stepper(fabric, self.recipe, self.seed, model, self.loss, self.source, self._of_all_processes)
+        self.stepper = Stepper(
+            fabric, self.recipe, self.seed, model, self.loss, self.source, self._of_all_processes, taught
+        )
         # After the model has moved: the moments of the optimizer go where the parameters are.
         self.progress = resume_state(run.path, model, self.stepper.optimizer, self.stepper.average)
         self.log = RunLog(run.path, self.progress.epoch)
@@ -215,7 +225,14 @@ class Loop:
                 "loss.name: auc-margin compares the labels of one batch; expected one process and "
                 "training.batch_size above 1"
             )
-        return make_loss(self.dataset.task, self._loss_weight(), label_smoothing=section.label_smoothing, margin=margin)
+        teacher = self.recipe.teacher
+        return make_loss(
+            self.dataset.task,
+            self._loss_weight(),
+            label_smoothing=section.label_smoothing,
+            margin=margin,
+            teacher_share=0.0 if teacher is None else teacher.share,
+        )
 
     def _loss_weight(self) -> Tensor | None:
         regression = self.dataset.task.kind == "regression"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.molecules.skipped import skipped_text
@@ -24,12 +25,13 @@ from deepergcn.runs.older import as_read
 from deepergcn.runs.run import FILES, FOLDERS, FORMAT, Run, RunInfo, recipe_text
 from deepergcn.runs.state import resume_state
 from deepergcn.training.average import WeightAverage
-from deepergcn.training.blend import check_blend
 from deepergcn.training.cost.refuse import foresee
 from deepergcn.training.cost.threads import choose_threads
+from deepergcn.training.forest import check_forest
 from deepergcn.training.optimizer import make_optimizer
 from deepergcn.training.processes.distributed import with_threads
 from deepergcn.training.steps import check_steps
+from deepergcn.training.teacher import FILE, fit_teacher, summary, write_teacher
 
 
 @dataclass(frozen=True)
@@ -128,9 +130,12 @@ def prepare(plan: Plan, processes: int = 1, callback: Callback | None = None, th
     _check_unused(plan.folder, {**files, "recipe.yaml": recipe_text(recipe, plan.folder)})
     for metric in recipe.evaluation.metrics:
         dataset.task.with_metric(metric)  # an error if the task has no such metric
-    check_blend(recipe, dataset)
+    for section in (recipe.teacher, recipe.blend):
+        if section is not None:
+            check_forest(section, dataset, recipe.data.descriptors)
     inputs = dataset_inputs(dataset)
     check_steps(dataset, recipe.training, processes)
+    taught = _teacher(recipe, dataset, plan.seed, callback)
     threads = _threads(plan, dataset, processes, callback) if threads is None else threads
     with with_threads(threads):
         segments = foresee(recipe, dataset, processes, callback)
@@ -150,7 +155,18 @@ def prepare(plan: Plan, processes: int = 1, callback: Callback | None = None, th
     for name, text in files.items():
         write_text(plan.folder / name, text)
     Run.create(plan.folder, recipe, info)
+    if taught is not None:
+        write_teacher(plan.folder, taught)
     return Prepared(dataset, segments, threads)
+
+
+def _teacher(recipe: Recipe, dataset: Dataset, seed: int, callback: Callback) -> Tensor | None:
+    """What the teacher of a recipe says, if it has one; it takes all threads."""
+    if recipe.teacher is None:
+        return None
+    taught = fit_teacher(dataset, recipe.teacher, seed, recipe.data.descriptors)
+    callback.on_plan(summary(dataset, recipe.teacher, taught))
+    return taught
 
 
 def _check_unused(folder: Path, files: Mapping[str, str]) -> None:
@@ -192,6 +208,10 @@ def _resume(plan: Plan, run: Run, processes: int, callback: Callback, threads: i
     if recipe != run.recipe:
         _check_state(plan.folder, recipe, run.info)
         Run.create(plan.folder, recipe, run.info)
+    if recipe.teacher is not None and not (plan.folder / FILE).exists():  # the run was killed before it was written
+        taught = _teacher(recipe, dataset, plan.seed, callback)
+        assert taught is not None
+        write_teacher(plan.folder, taught)
     return Prepared(dataset, segments, threads)
 
 

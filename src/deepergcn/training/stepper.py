@@ -67,6 +67,7 @@ class Stepper:
         loss: the loss of a batch.
         source: the batches.
         add_up: the sums of two numbers over all processes.
+        taught: what a teacher says about every item of the dataset, if there is one.
 
     Attributes:
         optimizer: the optimizer of the recipe.
@@ -83,9 +84,10 @@ class Stepper:
         loss: LossFunction,
         source: BatchSource,
         add_up: Callable[[float, float], tuple[float, float]],
+        taught: Tensor | None = None,
     ) -> None:
         self.fabric, self.recipe, self.seed, self.model = fabric, recipe, seed, model
-        self.loss, self.source, self._add_up = loss, source, add_up
+        self.loss, self.source, self._add_up, self._taught = loss, source, add_up, taught
         self.optimizer = make_optimizer(model, recipe.optimizer)
         self._wrapped, self._stepped = fabric.setup(model, self.optimizer)
         exchange_gradients(self._wrapped)
@@ -153,9 +155,10 @@ class Stepper:
         return learning_rate(self.recipe.optimizer, passed, self.recipe.training.epochs)
 
     def _in_part(self, steps: Iterator[list[GraphBatch]], epoch: int, first: int) -> Iterator[list[GraphBatch]]:
-        """The batches without the edges of DropEdge and the labels that a step hides, where the recipe asks for it.
+        """The batches without the edges of DropEdge and the labels that a step hides, and with what a teacher says,
+        where the recipe asks for it.
 
-        Both are drawn on the host, as they would synchronize with a GPU.
+        The former are drawn on the host, as they would synchronize with a GPU.
         """
         training, columns = self.recipe.training, self.source.dataset.label_columns
         for step, batches in enumerate(steps, start=first):
@@ -165,6 +168,9 @@ class Stepper:
             if columns is not None:
                 draw = self._generator("known-labels", epoch, step)
                 batches = [hide_labels(batch, columns, training.shown_labels, draw) for batch in batches]
+            if self._taught is not None:
+                for batch in batches:
+                    batch.taught = self._taught[batch.item]
             yield batches
 
     def _generator(self, purpose: str, epoch: int, step: int) -> torch.Generator:
@@ -194,7 +200,8 @@ class Stepper:
             with self.fabric.no_backward_sync(self._wrapped, enabled=not exchanged):
                 with explained(self.model, place):
                     outputs, targets = labelled(data, self._wrapped(data))
-                loss = self.loss(outputs.float(), targets, learned_weight(data))
+                taught = data.taught if "taught" in data else None
+                loss = self.loss(outputs.float(), targets, learned_weight(data), taught)
                 if check or not self.lag:
                     check_finite(self.model, data, loss, place)
                 self.fabric.backward(loss * (share / max(ascents, 1)))

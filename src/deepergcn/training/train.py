@@ -43,6 +43,7 @@ from deepergcn.training.processes.exchange import exchange
 from deepergcn.training.scoring.outcome import write_outcome
 from deepergcn.training.signals import Interrupted, Signals
 from deepergcn.training.steps import check_steps
+from deepergcn.training.teacher import read_teacher
 from deepergcn.user_cache import real_path
 
 
@@ -173,7 +174,8 @@ def _work(
                 model.recompute_segments(segments)
             if fabric.world_size > 1:
                 synchronize(model)
-            summary = Loop(fabric, run, dataset, model, callback, signals).fit()
+            taught = None if run.recipe.teacher is None else read_teacher(run.path, dataset)
+            summary = Loop(fabric, run, dataset, model, callback, signals, taught).fit()
         except Interrupted as interrupted:
             return interrupted
         finally:

@@ -62,7 +62,7 @@ class PartMaker:
         if threads is not None:
             torch.set_num_threads(threads)
         rows, job = self._rows(part.rows), self.job
-        decisions = notes_on_gaps(part.rows.table, self.model.recipe.data.descriptors)
+        decisions = notes_on_gaps(part.rows.table, self.model.recipe.descriptors_to_predict)
         nothing = len(rows.skipped) == len(rows.ids)
         if job.kind == "embed":
             embedded = self.model.embed_rows(rows)
@@ -85,7 +85,7 @@ class PartMaker:
 
     def _rows(self, opened: MoleculeRows) -> Rows:
         task, fragments = self.model.task, kept_fragments(self.model.info)
-        names = self.model.recipe.data.descriptors
+        names = self.model.recipe.descriptors_to_predict
         describing = partial(describe, names=names) if names else None
         parsed = parse_molecules(opened.texts, form=opened.form, fragments=fragments, workers=1, describe=describing)
         if not len(parsed.positions):  # a part without a molecule has the columns of the others: methane stands in
@@ -111,7 +111,7 @@ class PartMaker:
             )
             dataset = dataset.replace(**described.fields())
         dataset = transformed(dataset, self.model.recipe)
-        check_features(dataset, self.model.info)
+        check_features(dataset, self.model.info, self.model.recipe)
         ids = tuple(name or "" for name in opened.names)
         positions = torch.from_numpy(parsed.positions)
         return Rows(dataset, ids, positions, parsed.skipped, opened.table)

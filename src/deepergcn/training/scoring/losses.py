@@ -11,13 +11,23 @@ from deepergcn.errors import InputError
 
 
 class LossFunction(Protocol):
-    """From outputs [items, outputs] and targets, as a dataset holds them, to a scalar; items [items] weight them."""
+    """From outputs [items, outputs] and targets, as a dataset holds them, to a scalar; items [items] weight them.
 
-    def __call__(self, outputs: Tensor, targets: Tensor, items: Tensor | None = None) -> Tensor: ...
+    ``taught`` [items, outputs] is what a teacher says about them: probabilities, or numbers of a regression.
+    """
+
+    def __call__(
+        self, outputs: Tensor, targets: Tensor, items: Tensor | None = None, taught: Tensor | None = None
+    ) -> Tensor: ...
 
 
 def make_loss(
-    task: Task, weight: Tensor | None = None, *, label_smoothing: float = 0.0, margin: float | None = None
+    task: Task,
+    weight: Tensor | None = None,
+    *,
+    label_smoothing: float = 0.0,
+    margin: float | None = None,
+    teacher_share: float = 0.0,
 ) -> LossFunction:
     r"""The loss of the task: the mean over the labels that are present,
 
@@ -35,6 +45,8 @@ def make_loss(
         label_smoothing: the share of every label's probability that is spread evenly over all classes (Szegedy et al.,
             2016); for binary labels 1 becomes ``1 - label_smoothing / 2``.
         margin: use :func:`auc_margin` with this margin in place of the binary cross entropy.
+        teacher_share: the share of a teacher's word in the target of a known label; 1 leaves the label out (Hinton et
+            al., 2015).
     """
     if margin is not None and task.loss != "bce":
         raise InputError(f"loss.name: expected auto for a {task.kind} task; auc-margin is for binary labels")
@@ -51,14 +63,22 @@ def make_loss(
             weights[key] = weight.to(outputs)
         return weights.get(key)
 
-    def loss(outputs: Tensor, targets: Tensor, items: Tensor | None = None) -> Tensor:
+    def cross_entropy(outputs: Tensor, targets: Tensor, taught: Tensor | None) -> Tensor:
+        w = weight_for(outputs)
+        if taught is None:
+            return F.cross_entropy(
+                outputs, targets, weight=w, ignore_index=-1, reduction="none", label_smoothing=label_smoothing
+            )
+        shares = torch.lerp(F.one_hot(targets.clamp(min=0), task.outputs).to(taught), taught, teacher_share)
+        each = F.cross_entropy(outputs, shares, weight=w, reduction="none", label_smoothing=label_smoothing)
+        return torch.where(present_labels(targets), each, 0.0)
+
+    def loss(outputs: Tensor, targets: Tensor, items: Tensor | None = None, taught: Tensor | None = None) -> Tensor:
         check_labels(task, outputs, targets)
         present = present_labels(targets)
         w = weight_for(outputs)
         if task.kind == "multi-class":
-            each = F.cross_entropy(
-                outputs, targets, weight=w, ignore_index=-1, reduction="none", label_smoothing=label_smoothing
-            )
+            each = cross_entropy(outputs, targets, taught)
             total = (each if items is None else each * items).sum()
         elif margin is not None:
             if items is not None:
@@ -68,6 +88,8 @@ def make_loss(
             return auc_margin(outputs, targets, margin)
         else:
             known = targets.nan_to_num(0.0).to(outputs)
+            if taught is not None:
+                known = torch.lerp(known, taught.to(known), teacher_share)
             if label_smoothing:
                 known = known * (1 - label_smoothing) + label_smoothing / 2
             if task.loss == "bce":

@@ -1,0 +1,104 @@
+"""A teacher: a random forest, whose word about the molecules of the train part the network learns beside their labels.
+
+A forest repeats the labels that it was grown on. So the train part is divided into folds, and what is said about the
+molecules of one comes from a forest that was grown on the others. Probabilities are then calibrated on all labels
+of the train part, none of which their trees have seen.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor
+
+from deepergcn.data.dataset import Dataset
+from deepergcn.data.seeds import derive, generator
+from deepergcn.data.storage.files import write_tensors
+from deepergcn.data.task import Task
+from deepergcn.errors import InputError
+from deepergcn.recipes.schema import TeacherSection
+from deepergcn.training.forest import fit_forest
+from deepergcn.training.scoring.calibrate import fit_calibration
+from deepergcn.training.scoring.scores import all_scores
+
+FILE = "teacher.safetensors"
+"""Its file in the run directory."""
+
+
+def fit_teacher(
+    dataset: Dataset,
+    section: TeacherSection,
+    seed: int,
+    names: Sequence[str] = (),
+    check: Callable[[], None] = lambda: None,
+) -> Tensor:
+    """float32 [items, outputs]: probabilities, or numbers of a regression; NaN outside of the train part.
+
+    Args:
+        dataset: molecules with descriptors.
+        section: the settings of the teacher.
+        seed: of its folds and its forests.
+        names: of the descriptors of the dataset.
+        check: is called after every few trees, and may raise.
+    """
+    train, task = dataset.split["train"], dataset.task
+    if len(train) < section.folds:
+        raise InputError(f"teacher.folds is {section.folds}; expected at most the {len(train)} items of the train part")
+    said = torch.full((len(train), task.outputs), torch.nan, dtype=torch.float64)
+    order = torch.randperm(len(train), generator=generator(seed, "teacher"))
+    for number, fold in enumerate(order.tensor_split(section.folds)):
+        others = torch.ones(len(train), dtype=torch.bool)
+        others[fold] = False
+        own_seed = derive(seed, "teacher", number)
+        forest = fit_forest(dataset, section, own_seed, names, check, items=train[others])
+        says = forest if task.kind == "regression" else forest.log_odds
+        said[fold] = says(dataset, train[fold])
+    everything = torch.full((dataset.num_items, task.outputs), torch.nan)
+    everything[train] = (said if task.kind == "regression" else _calibrated(dataset, said)).float()
+    return everything
+
+
+def summary(dataset: Dataset, section: TeacherSection, taught: Tensor) -> str:
+    """What there is to say about a teacher, with its score on the train part, whose molecules it has not seen."""
+    train, metric = dataset.split["train"], dataset.task.metric
+    words = taught[train] if dataset.task.kind == "regression" else _outputs(dataset.task, taught[train])
+    score = all_scores(dataset.task, (metric,), (), words, dataset.y[train])[metric].score
+    found = "no label to score it" if score is None else f"{metric} {score:.3f} on train, each part by the others"
+    return f"teacher   {section.folds} forests of {section.trees} trees, {found}"
+
+
+def write_teacher(folder: Path, taught: Tensor) -> None:
+    """Write what the teacher says into a run directory, so that a run that is resumed need not ask again."""
+    write_tensors(folder / FILE, {"taught": taught}, {})
+
+
+def read_teacher(folder: Path, dataset: Dataset) -> Tensor:
+    """What the teacher says, from a run directory."""
+    path = folder / FILE
+    try:
+        taught = load_file(path)["taught"]
+    except (SafetensorError, OSError, KeyError) as error:
+        raise InputError(f"{path}: cannot be read; remove it, and it is made again ({error})") from error
+    shape = dataset.num_items, dataset.task.outputs
+    train = dataset.split["train"]
+    if taught.shape != shape or taught.dtype != torch.float32 or not bool(taught[train].isfinite().all()):
+        raise InputError(
+            f"{path}: is {taught.dtype} {list(taught.shape)}; expected float32 {list(shape)}, with numbers for the "
+            "train part; remove it, and it is made again"
+        )
+    return taught
+
+
+def _calibrated(dataset: Dataset, log_odds: Tensor) -> Tensor:
+    """Probabilities, calibrated on the labels of the train part."""
+    labels = dataset.y[dataset.split["train"]]
+    calibration = fit_calibration(dataset.task, log_odds, labels, torch.ones(dataset.task.outputs))
+    outputs = log_odds if calibration is None else calibration(log_odds)
+    return outputs.softmax(1) if dataset.task.kind == "multi-class" else outputs.sigmoid()
+
+
+def _outputs(task: Task, probabilities: Tensor) -> Tensor:
+    """The outputs of a network with these probabilities."""
+    return probabilities.log() if task.kind == "multi-class" else probabilities.logit()
