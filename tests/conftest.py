@@ -131,16 +131,13 @@ def _small_forests(request: pytest.FixtureRequest) -> Generator[None]:
     """Forests of five trees at the most: those of a default run take longer than the small networks of the tests."""
     with pytest.MonkeyPatch.context() as patch:
         if not all({"ops", "nn"} & set(item.path.parts) for item in request.session.items):
-            from deepergcn.training import (
-                blend,
-                forest,
-                teacher,
-            )  # not for the rooms below: it loads most of the package
+            # Not for the rooms below: it loads most of the package.
+            from deepergcn.training.forests import blend, fit, teacher
 
-            fit = forest.fit_forest
+            whole = fit.fit_forest
 
             def few(dataset: "Dataset", section: "ForestSection", *more: Any, **options: Any) -> "Forest":
-                return fit(dataset, section.model_copy(update={"trees": min(section.trees, 5)}), *more, **options)
+                return whole(dataset, section.model_copy(update={"trees": min(section.trees, 5)}), *more, **options)
 
             for module in (blend, teacher):
                 patch.setattr(module, "fit_forest", few)

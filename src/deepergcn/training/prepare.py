@@ -27,11 +27,11 @@ from deepergcn.runs.state import resume_state
 from deepergcn.training.average import WeightAverage
 from deepergcn.training.cost.refuse import foresee
 from deepergcn.training.cost.threads import choose_threads
-from deepergcn.training.forest import check_forest
+from deepergcn.training.forests.fit import check_forest
+from deepergcn.training.forests.teacher import FILE, fit_teacher, summary, write_teacher
 from deepergcn.training.optimizer import make_optimizer
 from deepergcn.training.processes.distributed import with_threads
 from deepergcn.training.steps import check_steps
-from deepergcn.training.teacher import FILE, fit_teacher, summary, write_teacher
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,10 @@ from deepergcn.runs.lock import locked
 from deepergcn.runs.model.network import build_model
 from deepergcn.runs.run import Run, Summary
 from deepergcn.runs.sample import write_sample
-from deepergcn.training.blend import fit_blend
 from deepergcn.training.cost.estimate import CAREFUL, Cost, estimate
 from deepergcn.training.cost.threads import choose_threads
+from deepergcn.training.forests.blend import fit_blend
+from deepergcn.training.forests.teacher import read_teacher
 from deepergcn.training.loop import Loop
 from deepergcn.training.prepare import Plan, plan_resume, plan_run, prepare
 from deepergcn.training.processes.batch_norm import synchronize
@@ -43,7 +44,6 @@ from deepergcn.training.processes.exchange import exchange
 from deepergcn.training.scoring.outcome import write_outcome
 from deepergcn.training.signals import Interrupted, Signals
 from deepergcn.training.steps import check_steps
-from deepergcn.training.teacher import read_teacher
 from deepergcn.user_cache import real_path
 
 

@@ -14,11 +14,12 @@ from deepergcn.runs.run import Run, RunInfo
 from deepergcn.studies.cells import Cell, Setup, Source
 from deepergcn.studies.pool import run_cell
 from deepergcn.studies.schema import StudyColumn, depth_row
-from deepergcn.training import blend, loop
+from deepergcn.training import loop
 from deepergcn.training import train as training
 from deepergcn.training.cost.sizes import whole_graph
 from deepergcn.training.cost.threads import NUMBERS, choose_threads, training_batch, worthwhile_threads
-from deepergcn.training.forest import fit_forest
+from deepergcn.training.forests import blend
+from deepergcn.training.forests.fit import fit_forest
 from deepergcn.training.processes.distributed import with_threads
 from deepergcn.training.train import plan_cost, train
 from tests.training.small import molecule_settings, molecules, network, network_settings, repeatable

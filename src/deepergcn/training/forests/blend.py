@@ -13,7 +13,7 @@ from deepergcn.runs.model.calibration import Calibration
 from deepergcn.runs.model.model_file import load_model, save_model
 from deepergcn.runs.model.outputs import output_names
 from deepergcn.runs.run import BlendSummary, Run, Summary
-from deepergcn.training.forest import calibrated, fit_forest
+from deepergcn.training.forests.fit import calibrated, fit_forest
 from deepergcn.training.processes.distributed import with_threads
 from deepergcn.training.scoring.evaluation import Evaluation
 from deepergcn.training.scoring.losses import balanced_weight, make_loss, present_labels

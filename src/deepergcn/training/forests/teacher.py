@@ -19,7 +19,7 @@ from deepergcn.data.storage.files import write_tensors
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import TeacherSection
-from deepergcn.training.forest import fit_forest
+from deepergcn.training.forests.fit import fit_forest
 from deepergcn.training.scoring.calibrate import fit_calibration
 from deepergcn.training.scoring.scores import all_scores
 

@@ -14,12 +14,13 @@ from deepergcn.errors import InputError
 from deepergcn.inference.predictor import load
 from deepergcn.recipes.schema import TeacherSection
 from deepergcn.runs.run import Run
-from deepergcn.training import forest, prepare
+from deepergcn.training import prepare
+from deepergcn.training.forests import fit
+from deepergcn.training.forests.teacher import FILE, fit_teacher, read_teacher, summary
 from deepergcn.training.scoring.losses import make_loss
-from deepergcn.training.teacher import FILE, fit_teacher, read_teacher, summary
 from deepergcn.training.train import train
+from tests.training.forests.test_fit import data
 from tests.training.small import molecule_settings, molecules, repeatable, trained_run
-from tests.training.test_forest import data
 
 SECTION = TeacherSection(trees=5, min_leaf=1, folds=3)
 SETTINGS = ("data.descriptors=[maccs]", "model.descriptors=false", "teacher={folds: 4, trees: 5}")
@@ -218,6 +219,6 @@ def test_what_cannot_be_is_said_before_a_run_is_made(tmp_path: Path, settings: t
 
 
 def test_scikit_learn_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forest, "find_spec", lambda _: None)
+    monkeypatch.setattr(fit, "find_spec", lambda _: None)
     with pytest.raises(InputError, match="teacher: a forest needs scikit-learn"):
         train(settings=molecule_settings(molecules(tmp_path), *SETTINGS), out=tmp_path / "run")

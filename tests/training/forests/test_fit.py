@@ -18,7 +18,7 @@ from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import BlendSection
 from deepergcn.runs.model.forest import Forest, filled, unweighted
-from deepergcn.training.forest import calibrated, check_forest, class_weights, fit_forest
+from deepergcn.training.forests.fit import calibrated, check_forest, class_weights, fit_forest
 from deepergcn.training.train import train
 from tests.training.small import molecule_settings, molecules
 from tests.training.trained import molecule_file

@@ -24,11 +24,11 @@ from deepergcn.runs.model.blend import mixed
 from deepergcn.runs.model.calibration import Calibration
 from deepergcn.runs.model.outputs import to_probabilities
 from deepergcn.runs.run import Run
-from deepergcn.training.blend import choose_weight, fit_blend
+from deepergcn.training.forests.blend import choose_weight, fit_blend
 from deepergcn.training.signals import Interrupted
 from deepergcn.training.train import train
+from tests.training.forests.test_fit import data
 from tests.training.small import molecule_settings, molecules, trained_run
-from tests.training.test_forest import data
 
 SETTINGS = (
     "data.descriptors=[maccs]",
@@ -107,7 +107,7 @@ def test_a_signal_while_the_forest_is_fitted_stops_and_the_rest_follows(
         return cast(RandomForestClassifier, fit(forest, *arguments))
 
     with monkeypatch.context() as patch:
-        patch.setattr("deepergcn.training.forest._TREES", 2)
+        patch.setattr("deepergcn.training.forests.fit._TREES", 2)
         patch.setattr(RandomForestClassifier, "fit", fit_and_signal)
         with pytest.raises(Interrupted, match="stopped by SIGINT while its forest was fitted; all is saved"):
             train(settings=molecule_settings(run.parent / "molecules.csv", *SETTINGS), out=tmp_path / "run")
@@ -136,7 +136,7 @@ def test_a_forest_of_weight_0_is_left_out(run: Path, tmp_path: Path, monkeypatch
     copy = Run.open(shutil.copytree(run, tmp_path / "run"))
     summary = copy.summary()
     assert summary is not None
-    monkeypatch.setattr("deepergcn.training.blend.choose_weight", lambda *_: 0.0)
+    monkeypatch.setattr("deepergcn.training.forests.blend.choose_weight", lambda *_: 0.0)
     found = fit_blend(copy, load_data(copy.recipe), summary)
     assert found.blend is not None
     assert found.blend.weight == 0

@@ -1,0 +1,1 @@
+"""A random forest beside a network."""
