@@ -122,10 +122,10 @@ def _is_quick(x: Tensor, other: Tensor) -> bool:
 
 def _takes(x: Tensor) -> bool:
     is_usual = is_eager(x) and x.dtype == torch.float32 and x.device.type == "cpu" and x.layout == torch.strided
-    return is_usual and has_onednn() and not on_plain_path() and not torch.is_autocast_enabled("cpu")
+    return is_usual and _has_onednn() and not on_plain_path() and not torch.is_autocast_enabled("cpu")
 
 
-def has_onednn() -> bool:
+def _has_onednn() -> bool:
     """Whether oneDNN is there, switched on and faster on this processor."""
     return torch._C._get_mkldnn_enabled() and _is_faster_here()
 

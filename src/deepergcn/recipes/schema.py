@@ -36,6 +36,7 @@ NotNegative = Annotated[float, Field(ge=0, le=1e38)]
 Layers = Annotated[int, Field(ge=1, le=10_000)]
 Channels = Annotated[int, Field(ge=1, le=1 << 16)]
 Factor = Annotated[int, Field(ge=1, le=64)]
+Trees = Annotated[int, Field(ge=1, le=100_000)]
 Memory = Annotated[str, Field(pattern=r"^[0-9]{1,6}([.][0-9]{1,3})? ?(MB|GB|TB)$")]
 """A number of bytes as people write it: ``8GB``, ``1.5 GB``, ``900MB``."""
 
@@ -287,7 +288,7 @@ class ForestSection(Section):
     """
 
     model: Literal["forest"] = "forest"
-    trees: Annotated[int, Field(ge=1, le=100_000)] = 500
+    trees: Trees = 500
     min_leaf: Count = 2
     criterion: Literal["gini", "entropy"] = "gini"
     class_weight: Annotated[float, Field(ge=1e-6, le=1e6)] | Literal["balanced"] = 1.0
@@ -317,6 +318,7 @@ class TeacherSection(ForestSection):
             them it has learned from the others.
     """
 
+    trees: Trees = 200  # of each fold
     share: Annotated[float, Field(gt=0, le=1)] = 0.5
     folds: Annotated[int, Field(ge=2, le=1000)] = 5
 
