@@ -308,19 +308,22 @@ class BlendSection(ForestSection):
 class TeacherSection(ForestSection):
     """A second model from which the network learns too; once trained, the network predicts alone.
 
-    What it says about a molecule of the train part comes from trees that were grown without it, and is calibrated on
-    the labels.
+    What it says about a molecule of the train part comes from trees that were grown without it.
 
     Attributes:
         share: the share of the teacher's word in what the network learns for a label; 1 leaves the labels to the
             teacher (Hinton et al., Distilling the Knowledge in a Neural Network, 2015).
         folds: the number of parts into which the train part is divided at random; what the teacher says about one of
             them it has learned from the others.
+        calibrate: whether what it says is calibrated on the labels. Otherwise it is what its trees say, in which a
+            positive class counts ``class_weight`` times, and the probabilities of the network are calibrated on the
+            validation part, as those of a balanced loss are.
     """
 
     trees: Trees = 200  # of each fold
     share: Annotated[float, Field(gt=0, le=1)] = 0.5
     folds: Annotated[int, Field(ge=2, le=1000)] = 5
+    calibrate: bool = True
 
     name: ClassVar[str] = "teacher"
 

@@ -151,8 +151,9 @@ class Loop:
     def _trained(self, epoch: int) -> TrainedModel:
         """The network as it was evaluated last, calibrated if its loss does not yield probabilities."""
         section, task, valid = self.recipe.loss, self.dataset.task, self.dataset.split["valid"]
-        calibration = None
-        if task.kind != "regression" and (section.balance or section.name == "auc-margin"):
+        teacher, calibration = self.recipe.teacher, None
+        shifted = section.balance or section.name == "auc-margin" or (teacher is not None and not teacher.calibrate)
+        if task.kind != "regression" and shifted:
             weight = self._loss_weight()
             prior = torch.ones(task.outputs) if weight is None else weight
             calibration = fit_calibration(task, self.outputs[valid], self.dataset.y[valid], prior)

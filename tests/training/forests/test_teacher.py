@@ -13,6 +13,7 @@ from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 from deepergcn.inference.predictor import load
 from deepergcn.recipes.schema import TeacherSection
+from deepergcn.runs.model.model_file import load_model
 from deepergcn.runs.run import Run
 from deepergcn.training import prepare
 from deepergcn.training.forests import fit
@@ -61,6 +62,31 @@ def test_probabilities_are_calibrated(tmp_path: Path, kind: str) -> None:
         assert_close(taught.sum(1), torch.ones(len(labels)))
         assert_close(taught.mean(0), F.one_hot(labels, dataset.task.outputs).float().mean(0), rtol=0, atol=0.03)
     assert bool(((taught > 0) & (taught < 1)).all())
+
+
+@pytest.mark.parametrize("kind", ["binary", "classes", "numbers"])
+def test_what_trees_say_is_kept_if_that_is_asked(tmp_path: Path, kind: str) -> None:
+    """Shares of trees, in which classes count as often as when the trees were grown."""
+    dataset = data(tmp_path, kind)
+    options = {"calibrate": False} | ({} if kind == "numbers" else {"class_weight": "balanced"})
+    section = SECTION.model_copy(update=options)
+    taught = fit_teacher(dataset, section, 0)[dataset.split["train"]]
+    if kind == "numbers":
+        assert torch.equal(taught, fit_teacher(dataset, SECTION, 0)[dataset.split["train"]])
+        return
+    shares = taught if kind == "binary" else taught.sum(1)
+    assert bool((shares >= 0).all() and (shares <= 1 + 1e-6).all())
+    assert_close(5 * taught, (5 * taught).round())  # each of five trees has a leaf of one class for it
+    assert "of 5 trees, " in summary(dataset, section, fit_teacher(dataset, section, 0))
+
+
+def test_a_network_that_learns_from_shares_is_calibrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEEPERGCN_DATA", str(tmp_path / "data"))
+    settings = molecule_settings(molecules(tmp_path), *SETTINGS[:2], "training.epochs=1")
+    for calibrate in (True, False):
+        teacher = f"teacher={{folds: 4, trees: 5, class_weight: 9, calibrate: {str(calibrate).lower()}}}"
+        run = train(settings=[*settings, teacher], out=tmp_path / str(calibrate))
+        assert (load_model(run.model_file).calibration is None) == calibrate
 
 
 def test_the_seed_decides(tmp_path: Path) -> None:

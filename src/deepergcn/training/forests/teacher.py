@@ -2,10 +2,11 @@
 
 A forest repeats the labels that it was grown on. So the train part is divided into folds, and what is said about the
 molecules of one comes from a forest that was grown on the others. Probabilities are then calibrated on all labels
-of the train part, none of which their trees have seen.
+of the train part, none of which their trees have seen, unless they are to stay as the trees say them.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -19,6 +20,7 @@ from deepergcn.data.storage.files import write_tensors
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import TeacherSection
+from deepergcn.runs.model.forest import Forest
 from deepergcn.training.forests.fit import fit_forest
 from deepergcn.training.scoring.calibrate import fit_calibration
 from deepergcn.training.scoring.scores import all_scores
@@ -46,6 +48,7 @@ def fit_teacher(
     train, task = dataset.split["train"], dataset.task
     if len(train) < section.folds:
         raise InputError(f"teacher.folds is {section.folds}; expected at most the {len(train)} items of the train part")
+    calibrated = section.calibrate and task.kind != "regression"
     said = torch.full((len(train), task.outputs), torch.nan, dtype=torch.float64)
     order = torch.randperm(len(train), generator=generator(seed, "teacher"))
     for number, fold in enumerate(order.tensor_split(section.folds)):
@@ -53,10 +56,9 @@ def fit_teacher(
         others[fold] = False
         own_seed = derive(seed, "teacher", number)
         forest = fit_forest(dataset, section, own_seed, names, check, items=train[others])
-        says = forest if task.kind == "regression" else forest.log_odds
-        said[fold] = says(dataset, train[fold])
+        said[fold] = forest.log_odds(dataset, train[fold]) if calibrated else _shares(forest)(dataset, train[fold])
     everything = torch.full((dataset.num_items, task.outputs), torch.nan)
-    everything[train] = (said if task.kind == "regression" else _calibrated(dataset, said)).float()
+    everything[train] = (_calibrated(dataset, said) if calibrated else said).float()
     return everything
 
 
@@ -91,6 +93,11 @@ def read_teacher(folder: Path, dataset: Dataset) -> Tensor:
     return taught
 
 
+def _shares(forest: Forest) -> Forest:
+    """The forest without the correction of its class weights: the shares of its trees."""
+    return replace(forest, class_weight=torch.ones_like(forest.class_weight))
+
+
 def _calibrated(dataset: Dataset, log_odds: Tensor) -> Tensor:
     """Probabilities, calibrated on the labels of the train part."""
     labels = dataset.y[dataset.split["train"]]
@@ -100,5 +107,5 @@ def _calibrated(dataset: Dataset, log_odds: Tensor) -> Tensor:
 
 
 def _outputs(task: Task, probabilities: Tensor) -> Tensor:
-    """The outputs of a network with these probabilities."""
-    return probabilities.log() if task.kind == "multi-class" else probabilities.logit()
+    """The outputs of a network with these probabilities, as far as they are finite."""
+    return probabilities.clamp(min=1e-9).log() if task.kind == "multi-class" else probabilities.logit(eps=1e-7)
