@@ -111,6 +111,13 @@ class Forest:
         found = self._of_items(dataset, items, finite)
         return found.logit() if self.value.shape[1] == 1 else found.log()
 
+    def outputs(self, task: Task, dataset: Dataset, items: Tensor) -> Tensor:
+        """float64 [items, outputs]: calibrated :meth:`log_odds`, or the numbers of a regression."""
+        if task.kind == "regression":
+            return self(dataset, items)
+        found = self.log_odds(dataset, items)
+        return found if self.calibration is None else self.calibration(found)
+
     def _of_items(self, dataset: Dataset, items: Tensor, corrected: Callable[[Array, Array], Array]) -> Tensor:
         found = [self._of_rows(dataset, rows, corrected) for rows in items.split(_ROWS)]
         return torch.cat(found) if found else self.value.new_zeros(0, self._outputs)

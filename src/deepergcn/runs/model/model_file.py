@@ -52,7 +52,9 @@ def save_model(path: Path, trained: TrainedModel) -> None:
     tensors = trained.model.state_dict()
     if trained.blend is not None:
         forest = trained.blend.forest
-        record = BlendRecord(weight=trained.blend.weight, calibration=forest.calibration)
+        record = BlendRecord(
+            weight=trained.blend.weight, calibration=forest.calibration, averages=trained.blend.averages
+        )
         content["blend"] = record.model_dump_json(exclude_none=True)
         tensors = tensors | forest.tensors()
     content["checksum"] = checksum(content, tensors)
@@ -140,7 +142,7 @@ def _blend(file: Path, content: Mapping[str, str], tensors: Mapping[str, Tensor]
     if record.calibration is not None:
         _check_calibration(file, record.calibration, info)
     forest = Forest.from_tensors(tensors, info.inputs.task.task(), str(file), record.calibration)
-    return Blend(forest, record.weight)
+    return Blend(forest, record.weight, record.averages)
 
 
 def _check_weights(file: Path, tensors: Mapping[str, Tensor], recipe: Recipe, info: RunInfo) -> None:

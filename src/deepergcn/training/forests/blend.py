@@ -50,7 +50,7 @@ def fit_blend(
     forest = calibrated(forest, dataset)
     items = torch.cat([dataset.split[part] for part in _PARTS])
     values = torch.full(outputs.shape, torch.nan, dtype=torch.float64)
-    values[items] = forest(dataset, items)
+    values[items] = forest.outputs(dataset.task, dataset, items)
     valid = dataset.split["valid"]
     weight = choose_weight(dataset, outputs[valid], values[valid], valid, trained.calibration)
     found = {"network": 0.0, "forest": 1.0, "blend": weight}
