@@ -83,6 +83,7 @@ def test_the_recipes_are_those_of_the_paper_and_more() -> None:
         "minesweeper-labels",
         "planetoid",
         "planetoid-pubmed",
+        "ogbg-molhiv-average",
         "ogbg-molhiv-best",
         "ogbg-molhiv-blend",
         *OWN,

@@ -300,7 +300,14 @@ class ForestSection(Section):
 
 
 class BlendSection(ForestSection):
-    """A second model whose predictions are averaged with the network's; its weight is chosen on the validation part."""
+    """A second model whose predictions are averaged with the network's; its weight is chosen on the validation part.
+
+    Attributes:
+        averages: what is averaged for classes: ``probabilities``, or ``log-odds``, which leaves the word to the model
+            that is surer (Genest and Zidek, Combining Probability Distributions, 1986).
+    """
+
+    averages: Literal["probabilities", "log-odds"] = "probabilities"
 
     name: ClassVar[str] = "blend"
 

@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -21,9 +20,9 @@ from deepergcn.inference.export import example, export
 from deepergcn.inference.predictor import load
 from deepergcn.report.page import run_page
 from deepergcn.runs.dataset import load_data
-from deepergcn.runs.model.blend import BlendRecord, mixed, mixed_probabilities
+from deepergcn.runs.model.blend import BlendRecord, mixed
 from deepergcn.runs.model.calibration import Calibration
-from deepergcn.runs.model.model_file import load_model, save_model
+from deepergcn.runs.model.model_file import load_model
 from deepergcn.runs.model.outputs import to_probabilities
 from deepergcn.runs.run import Run
 from deepergcn.training.forests.blend import choose_weight, fit_blend
@@ -45,9 +44,9 @@ def test_a_mixture_has_the_mean_of_the_log_odds(calibration: Calibration | None)
     task = Task("graph", "binary", 1, "rocauc")
     outputs, forest = torch.tensor([[-3.0], [0.2], [30.0]]), torch.tensor([[2.0], [-7.0], [4.0]], dtype=torch.float64)
     calibrated = outputs if calibration is None else calibration(outputs)
-    together = mixed(task, outputs, forest, 0.25, calibration)
+    together = mixed(task, outputs, forest, 0.25, calibration, "log-odds")
     assert_close(together if calibration is None else calibration(together), 0.75 * calibrated + 0.25 * forest.float())
-    assert mixed(task, outputs, forest, 0.0, calibration) is outputs
+    assert mixed(task, outputs, forest, 0.0, calibration, "log-odds") is outputs
 
 
 @pytest.mark.parametrize("calibration", [None, Calibration(scale=(1.5,), shift=(1.0, 0.0, -0.5))])
@@ -57,20 +56,20 @@ def test_a_mixture_of_classes_is_the_geometric_mean_of_the_probabilities(calibra
     outputs, forest = torch.randn(4, 3, generator=draw), torch.randn(4, 3, generator=draw, dtype=torch.float64)
     ours = outputs if calibration is None else calibration(outputs)
     expected = ours.softmax(1) ** 0.75 * forest.float().softmax(1) ** 0.25
-    together = mixed(task, outputs, forest.log_softmax(1), 0.25, calibration)
+    together = mixed(task, outputs, forest.log_softmax(1), 0.25, calibration, "log-odds")
     found = (together if calibration is None else calibration(together)).softmax(1)
     assert_close(found, expected / expected.sum(1, keepdim=True))
 
 
 @pytest.mark.parametrize("calibration", [None, Calibration(scale=(0.7,), shift=(-1.5,))])
-def test_an_older_mixture_has_the_mean_of_the_probabilities(calibration: Calibration | None) -> None:
+def test_a_mixture_has_the_mean_of_the_probabilities(calibration: Calibration | None) -> None:
     task = Task("graph", "binary", 1, "rocauc")
     outputs, forest = torch.tensor([[-3.0], [0.2], [30.0]]), torch.tensor([[0.9], [0.0], [1.0]], dtype=torch.float64)
     calibrated = outputs if calibration is None else calibration(outputs)
     expected = 0.75 * calibrated.sigmoid() + 0.25 * forest
-    together = mixed_probabilities(task, outputs, forest, 0.25, calibration)
+    together = mixed(task, outputs, forest, 0.25, calibration)
     assert_close((together if calibration is None else calibration(together)).sigmoid(), expected.float())
-    assert mixed_probabilities(task, outputs, forest, 0.0, calibration) is outputs
+    assert mixed(task, outputs, forest, 0.0, calibration) is outputs
 
 
 def test_the_weight_is_the_best_of_the_validation_part(tmp_path: Path) -> None:
@@ -119,26 +118,23 @@ def test_a_run_keeps_scores_and_predictions_of_both_together(
     assert any(name == "blend" and "forest alone rocauc" in text for name, text in run_page(run).facts)
 
 
-def test_a_file_that_does_not_say_what_is_averaged_averages_probabilities(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As all did before: its predictions stay what they were."""
+def test_a_run_may_average_log_odds(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEEPERGCN_DATA", str(run.parent / "data"))
-    trained = load_model(run / "model.safetensors")
+    monkeypatch.setattr("deepergcn.training.forests.blend.choose_weight", lambda *_: 0.5)
+    file = run.parent / "molecules.csv"
+    other = train(settings=molecule_settings(file, *SETTINGS, "blend.averages=log-odds"), out=tmp_path / "run")
+    trained, summary = load_model(other.model_file), other.summary()
     assert trained.blend is not None
-    dumped = BlendRecord.model_dump_json
+    assert trained.blend.averages == "log-odds"
+    assert summary is not None
+    assert load(other.path).evaluate(["test"])["test"] == pytest.approx(summary.test_score)
+    dataset, items, outputs = load_data(trained.recipe), torch.arange(3), torch.tensor([[1.0], [-2.0], [0.0]])
+    found = trained.blend(dataset.task, outputs, dataset, items, None)
+    assert_close(found, (outputs + trained.blend.forest.outputs(dataset.task, dataset, items).float()) / 2)
 
-    def older(record: BlendRecord, **options: Any) -> str:
-        return dumped(record, **options, exclude={"averages"})
 
-    monkeypatch.setattr(BlendRecord, "model_dump_json", older)
-    save_model(tmp_path / "older.safetensors", replace(trained, blend=replace(trained.blend, weight=0.5)))
-    blend = load(tmp_path / "older.safetensors").blend
-    assert blend is not None
-    assert blend.averages == "probabilities"
-    dataset, items = load_data(trained.recipe), torch.arange(3)
-    found = blend(dataset.task, torch.zeros(3, 1), dataset, items, None).sigmoid()
-    assert_close(found.double(), 0.25 + 0.5 * blend.forest(dataset, items), rtol=1e-5, atol=1e-6)
+def test_a_record_that_does_not_say_what_is_averaged_averages_probabilities() -> None:
+    assert BlendRecord.model_validate({"weight": 0.5}).averages == "probabilities"
 
 
 def test_a_signal_while_the_forest_is_fitted_stops_and_the_rest_follows(

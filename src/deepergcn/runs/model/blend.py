@@ -16,8 +16,8 @@ from deepergcn.runs.model.outputs import to_probabilities
 _LEAST = 1e-12  # the least probability, since its logarithm is to be finite
 
 
-Averages = Literal["log-odds", "probabilities"]
-"""What is averaged for classes; files that do not say it average probabilities."""
+Averages = Literal["probabilities", "log-odds"]
+"""What is averaged for classes."""
 
 
 class BlendRecord(BaseModel):
@@ -34,10 +34,7 @@ class BlendRecord(BaseModel):
 
 @dataclass(frozen=True, eq=False)
 class Blend:
-    """(1 - w) times what the network says, plus w times what the forest says: log-odds of classes, or numbers.
-
-    Averages of log-odds leave the word to the model that is surer (a logarithmic opinion pool; Genest and Zidek,
-    *Combining Probability Distributions*, 1986).
+    """(1 - w) times what the network says, plus w times what the forest says about classes, or numbers.
 
     Attributes:
         forest: the forest.
@@ -47,15 +44,14 @@ class Blend:
 
     forest: Forest
     weight: float
-    averages: Averages = "log-odds"
+    averages: Averages = "probabilities"
 
     def __call__(
         self, task: Task, outputs: Tensor, dataset: Dataset, items: Tensor, calibration: Calibration | None
     ) -> Tensor:
         """The outputs of ``items`` [items, outputs], on the network's scale: what is made of these holds for both."""
-        if self.averages == "probabilities":
-            return mixed_probabilities(task, outputs, self.forest(dataset, items), self.weight, calibration)
-        return mixed(task, outputs, self.forest.outputs(task, dataset, items), self.weight, calibration)
+        words = forest_words(self.forest, task, dataset, items, self.averages)
+        return mixed(task, outputs, words, self.weight, calibration, self.averages)
 
     def described(self) -> str:
         """A readable description of the models that are averaged."""
@@ -65,31 +61,32 @@ class Blend:
         )
 
 
-def mixed(task: Task, outputs: Tensor, forest: Tensor, weight: float, calibration: Calibration | None = None) -> Tensor:
-    """The outputs of a network [items, outputs] averaged with those of a forest, as outputs of the network."""
-    if not weight:
-        return outputs
-    values = outputs.double() if calibration is None else calibration(outputs.double())
-    values = values.log_softmax(1) if task.kind == "multi-class" else values
-    return _before(torch.lerp(values, forest.to(values), weight), calibration).to(outputs.dtype)
+def forest_words(forest: Forest, task: Task, dataset: Dataset, items: Tensor, averages: Averages) -> Tensor:
+    """What a forest says about these items [items, outputs]: numbers, or what is averaged for classes."""
+    return forest.outputs(task, dataset, items) if averages == "log-odds" else forest(dataset, items)
 
 
-def mixed_probabilities(
-    task: Task, outputs: Tensor, forest: Tensor, weight: float, calibration: Calibration | None = None
+def mixed(
+    task: Task,
+    outputs: Tensor,
+    forest: Tensor,
+    weight: float,
+    calibration: Calibration | None = None,
+    averages: Averages = "probabilities",
 ) -> Tensor:
-    """The outputs of a network whose probabilities, or numbers, are averaged with those of a forest."""
+    """The outputs of a network [items, outputs] averaged with the words of a forest, as outputs of the network."""
     if not weight:
         return outputs
-    values = to_probabilities(task, outputs.double(), calibration)
-    values = torch.lerp(values, forest.to(values), weight)
-    if task.kind != "regression":
-        values = values.clamp(_LEAST, 1 - _LEAST)
-        values = _before(values.log() if task.kind == "multi-class" else values.logit(), calibration)
+    if averages == "log-odds":
+        values = outputs.double() if calibration is None else calibration(outputs.double())
+        values = values.log_softmax(1) if task.kind == "multi-class" else values
+        values = torch.lerp(values, forest.to(values), weight)
+    else:
+        values = to_probabilities(task, outputs.double(), calibration)
+        values = torch.lerp(values, forest.to(values), weight)
+        if task.kind != "regression":
+            values = values.clamp(_LEAST, 1 - _LEAST)
+            values = values.log() if task.kind == "multi-class" else values.logit()
+    if calibration is not None:
+        values = (values - torch.tensor(calibration.shift).to(values)) / torch.tensor(calibration.scale).to(values)
     return values.to(outputs.dtype)
-
-
-def _before(outputs: Tensor, calibration: Calibration | None) -> Tensor:
-    """The outputs that are these after a calibration."""
-    if calibration is None:
-        return outputs
-    return (outputs - torch.tensor(calibration.shift).to(outputs)) / torch.tensor(calibration.scale).to(outputs)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from deepergcn.data.dataset import Dataset
-from deepergcn.runs.model.blend import Blend, mixed
+from deepergcn.runs.model.blend import Averages, Blend, forest_words, mixed
 from deepergcn.runs.model.calibration import Calibration
 from deepergcn.runs.model.model_file import load_model, save_model
 from deepergcn.runs.model.outputs import output_names
@@ -50,18 +50,17 @@ def fit_blend(
     forest = calibrated(forest, dataset)
     items = torch.cat([dataset.split[part] for part in _PARTS])
     values = torch.full(outputs.shape, torch.nan, dtype=torch.float64)
-    values[items] = forest.outputs(dataset.task, dataset, items)
+    values[items] = forest_words(forest, dataset.task, dataset, items, section.averages)
     valid = dataset.split["valid"]
-    weight = choose_weight(dataset, outputs[valid], values[valid], valid, trained.calibration)
+    weight = choose_weight(dataset, outputs[valid], values[valid], valid, trained.calibration, section.averages)
     found = {"network": 0.0, "forest": 1.0, "blend": weight}
-    scores = {
-        (name, part): _score(
-            run, dataset, evaluation, mixed(dataset.task, outputs, values, share, trained.calibration), part
-        )
-        for name, share in found.items()
-        for part in _PARTS
-    }
-    save_model(run.model_file, replace(trained, blend=Blend(forest, weight) if weight else None))
+
+    def score(weight: float, part: str) -> float | None:
+        together = mixed(dataset.task, outputs, values, weight, trained.calibration, section.averages)
+        return _score(run, dataset, evaluation, together, part)
+
+    scores = {(name, part): score(weight, part) for name, weight in found.items() for part in _PARTS}
+    save_model(run.model_file, replace(trained, blend=Blend(forest, weight, section.averages) if weight else None))
     return summary.model_copy(
         update={
             "valid_score": scores["blend", "valid"],
@@ -79,7 +78,12 @@ def fit_blend(
 
 
 def choose_weight(
-    dataset: Dataset, outputs: Tensor, forest: Tensor, items: Tensor, calibration: Calibration | None
+    dataset: Dataset,
+    outputs: Tensor,
+    forest: Tensor,
+    items: Tensor,
+    calibration: Calibration | None,
+    averages: Averages = "probabilities",
 ) -> float:
     """The weight of the forest by the loss of the task on these items; 0.5 where they have no label.
 
@@ -95,7 +99,7 @@ def choose_weight(
     groups = torch.arange(len(items)).tensor_split(min(len(items), _GROUPS))
     losses = np.full((len(WEIGHTS), len(groups)), np.nan)
     for row, weight in enumerate(WEIGHTS):
-        together = mixed(task, outputs, forest, weight, calibration)
+        together = mixed(task, outputs, forest, weight, calibration, averages)
         together = together if calibration is None else calibration(together)
         losses[row] = [float(loss(together[group], targets[group])) for group in groups]
     finite = np.isfinite(losses).all(axis=1)
