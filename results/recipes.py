@@ -70,7 +70,7 @@ def _runs(folder: Path) -> list[Run]:
 
 def _has_settings(one: Recipe, other: Recipe) -> bool:
     """Whether two recipes train the same network in the same way, each on its own data."""
-    sections = ("model", "optimizer", "loss", "links", "training", "evaluation", "blend")
+    sections = ("model", "optimizer", "loss", "links", "training", "evaluation", "teacher", "blend")
     same = all(getattr(one, section) == getattr(other, section) for section in sections)
     return same and (one.data.transforms, one.data.descriptors) == (other.data.transforms, other.data.descriptors)
 
