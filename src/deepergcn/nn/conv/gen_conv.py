@@ -286,8 +286,7 @@ _HOOKS = tuple(f"_{step}_forward_{when}" for step in ("propagate", *_STEPS[:2]) 
 
 def _apply(mlp: nn.Sequential, x: Tensor) -> Tensor:
     """``mlp(x)``; its Linear layers are computed by ``ops.product``, where nobody watches them."""
-    is_plain = isinstance(mlp, nn.Sequential) and runs_plainly() and not has_hooks(mlp) and not _SEQUENTIAL.why_not(mlp)
-    if not is_plain or not product.is_special(x):
+    if not (product.is_special(x) and runs_plainly() and _is_plain(mlp)):
         out: Tensor = mlp(x)
         return out
     for module in mlp:
@@ -296,6 +295,10 @@ def _apply(mlp: nn.Sequential, x: Tensor) -> Tensor:
         else:
             x = module(x)
     return x
+
+
+def _is_plain(mlp: nn.Module) -> bool:
+    return isinstance(mlp, nn.Sequential) and not has_hooks(mlp) and not _SEQUENTIAL.why_not(mlp)
 
 
 _SEQUENTIAL, _LINEAR = Definition(nn.Sequential, "forward"), Definition(nn.Linear, "forward")
