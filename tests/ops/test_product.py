@@ -163,6 +163,24 @@ def test_a_convolution_uses_it_unless_its_layer_is_watched(taken: list[tuple[int
     assert not taken
 
 
+@pytest.mark.parametrize("default", ["meta", "float64"])
+def test_the_users_defaults_change_nothing(default: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is asked once, perhaps where a model is built on another device or with other numbers."""
+    if not torch.backends.mkldnn.is_available() or not hasattr(torch.ops.mkldnn, "_linear_pointwise"):
+        pytest.skip("PyTorch has no oneDNN here")
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
+    monkeypatch.setattr(binding, "get_host_cpu_name", lambda: "znver4")
+    try:
+        if default == "meta":
+            torch.set_default_device("meta")
+        else:
+            torch.set_default_dtype(torch.float64)
+        assert product._is_faster_here.__wrapped__()
+    finally:
+        torch.set_default_device(None)
+        torch.set_default_dtype(torch.float32)
+
+
 def test_an_operator_that_changed_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is an internal one of PyTorch: without it, or with other numbers, PyTorch multiplies."""
 

@@ -122,7 +122,7 @@ def _is_quick(x: Tensor, other: Tensor) -> bool:
 
 def _takes(x: Tensor) -> bool:
     is_usual = is_eager(x) and x.dtype == torch.float32 and x.device.type == "cpu" and x.layout == torch.strided
-    return is_usual and _has_onednn() and not on_plain_path() and not torch.is_autocast_enabled("cpu")
+    return is_usual and not on_plain_path() and not torch.is_autocast_enabled("cpu") and _has_onednn()
 
 
 def _has_onednn() -> bool:
@@ -137,9 +137,10 @@ def _is_faster_here() -> bool:
         return False
     if not torch.backends.mkldnn.is_available():
         return False
-    a, b = torch.arange(6.0).reshape(2, 3), torch.arange(12.0).reshape(3, 4)
+    usual: dict[str, Any] = {"dtype": torch.float32, "device": "cpu"}  # whatever the user's defaults are
+    a, b = torch.arange(6, **usual).reshape(2, 3), torch.arange(12, **usual).reshape(3, 4)
     try:
-        found = _onednn(a, b, torch.ones(4))
+        found = _onednn(a, b, torch.ones(4, **usual))
     except (AttributeError, RuntimeError, TypeError):  # an operator that PyTorch does not document may change
         return False
     return torch.equal(found, a @ b + 1)

@@ -164,6 +164,7 @@ def _teacher(recipe: Recipe, dataset: Dataset, seed: int, callback: Callback) ->
     """What the teacher of a recipe says, if it has one; it takes all threads."""
     if recipe.teacher is None:
         return None
+    callback.on_plan(f"teacher   growing {recipe.teacher.folds} forests of {recipe.teacher.trees} trees")
     taught = fit_teacher(dataset, recipe.teacher, seed, recipe.data.descriptors)
     callback.on_plan(summary(dataset, recipe.teacher, taught))
     return taught

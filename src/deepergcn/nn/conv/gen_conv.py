@@ -286,7 +286,7 @@ _HOOKS = tuple(f"_{step}_forward_{when}" for step in ("propagate", *_STEPS[:2]) 
 
 def _apply(mlp: nn.Sequential, x: Tensor) -> Tensor:
     """``mlp(x)``; its Linear layers are computed by ``ops.product``, where nobody watches them."""
-    if not (product.is_special(x) and runs_plainly() and _is_plain(mlp)):
+    if not (runs_plainly() and product.is_special(x) and _is_plain(mlp)):
         out: Tensor = mlp(x)
         return out
     for module in mlp:
