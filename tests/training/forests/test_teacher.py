@@ -209,14 +209,6 @@ def test_predictions_need_no_descriptors(run: Path, said: list[str], monkeypatch
     assert len(found) == 2
 
 
-def test_two_devices_have_one_teacher(run: Path, tmp_path: Path, said: list[str]) -> None:
-    """Without dropout, whose draws differ, it makes no difference to the loss."""
-    settings = molecule_settings(molecules(run.parent), *SETTINGS, "model.dropout=0", "training.epochs=1")
-    one, both = (train(settings=settings, out=tmp_path / str(devices), devices=devices) for devices in (1, 2))
-    assert (both.path / FILE).read_bytes() == (one.path / FILE).read_bytes() == (run / FILE).read_bytes()
-    assert both.metrics()[0]["train_loss"] == pytest.approx(one.metrics()[0]["train_loss"], rel=1e-4)
-
-
 def test_the_plan_says_how_good_it_is(tmp_path: Path) -> None:
     dataset = data(tmp_path, "binary")
     text = summary(dataset, SECTION, fit_teacher(dataset, SECTION, 0))
