@@ -7,6 +7,7 @@ from safetensors.torch import load_file
 
 from deepergcn.errors import InputError
 from deepergcn.runs.run import Run
+from deepergcn.training.forests.taught import FILE, MOLECULES
 from deepergcn.training.train import train
 from tests.training.small import molecule_settings, molecules, network, network_settings
 from tests.training.torchrun import torchrun
@@ -56,3 +57,23 @@ def test_more_devices_than_there_are_are_refused(tmp_path: Path) -> None:
     settings = molecule_settings(molecules(tmp_path))
     with pytest.raises(InputError, match=r"--devices is 4096; this machine has \d+"):
         train("solubility", settings=settings, out=tmp_path / "a", devices=4096)
+
+
+def test_two_processes_are_taught_the_same_as_one(tmp_path: Path) -> None:
+    # 20 graphs and 7 new ones in batches of 13: the last has one, and one process repeats it without learning from it.
+    settings = molecule_settings(
+        molecules(tmp_path),
+        "data.descriptors=[maccs]",
+        "model.descriptors=false",
+        "model.dropout=0",
+        "teacher={folds: 4, trees: 5, recombined: 7}",
+        "training.batch_size=13",
+        "training.epochs=2",
+        "optimizer.eps=0.01",  # as above
+    )
+    one = train("solubility", settings=settings, out=tmp_path / "one")
+    two = train("solubility", settings=settings, out=tmp_path / "two", devices=2)
+    for file in (FILE, MOLECULES):
+        assert (one.path / file).read_bytes() == (two.path / file).read_bytes()
+    losses = [[row["train_loss"] for row in run.metrics()] for run in (one, two)]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)

@@ -325,12 +325,15 @@ class TeacherSection(ForestSection):
         calibrate: whether what it says is calibrated on the labels. Otherwise it is what its trees say, in which a
             positive class counts ``class_weight`` times, and the probabilities of the network are calibrated on the
             validation part, as those of a balanced loss are.
+        recombined: the number of new molecules, made of parts of those of the train part, of which the network learns
+            from the teacher alone (Bucila et al., Model Compression, 2006).
     """
 
     trees: Trees = 200  # of each fold
     share: Annotated[float, Field(gt=0, le=1)] = 0.5
     folds: Annotated[int, Field(ge=2, le=1000)] = 5
     calibrate: bool = True
+    recombined: Annotated[int, Field(ge=0, le=10_000_000)] = 0
 
     name: ClassVar[str] = "teacher"
 
@@ -364,6 +367,11 @@ class Recipe(Section):
     teacher: TeacherSection | None = None
     blend: BlendSection | None = None
     published: Published | None = None
+
+    @property
+    def recombined(self) -> int:
+        """The number of new molecules in an epoch."""
+        return 0 if self.teacher is None else self.teacher.recombined
 
     @model_validator(mode="after")
     def _teaches_a_loss(self) -> "Recipe":

@@ -8,6 +8,7 @@
 | ``data.json`` | :class:`DataReport`: what was found in the user's own files, if trained on them |
 | ``skipped.csv`` | the molecules that could not be read, with row and reason, if any |
 | ``teacher.safetensors`` | what the teacher says about the train part, if the recipe has one |
+| ``recombined.csv`` | new molecules, and what it says about them, if the recipe asks for any |
 | ``metrics.csv`` | one row per epoch: :data:`METRIC_COLUMNS`; empty cells if nothing was evaluated |
 | ``dynamics.csv`` | one row per epoch and layer: :data:`DYNAMIC_COLUMNS`; empty cells if a layer has no such value |
 | ``model.safetensors`` | the weights of the best epoch with recipe and record: this file alone can predict |
@@ -66,6 +67,7 @@ FILES = (
     "data.json",
     "skipped.csv",
     "teacher.safetensors",
+    "recombined.csv",
     "metrics.csv",
     "dynamics.csv",
     "model.safetensors",

@@ -17,6 +17,7 @@ from deepergcn.runs.model.model_file import TrainedModel, save_model
 from deepergcn.runs.model.network import AnyNetwork, Rescale
 from deepergcn.runs.run import Run, Summary
 from deepergcn.runs.state import Progress, Scores, resume_state, save_state
+from deepergcn.training.forests.taught import Taught
 from deepergcn.training.processes.exchange import gather
 from deepergcn.training.scoring.calibrate import fit_calibration
 from deepergcn.training.scoring.evaluation import Evaluation
@@ -37,7 +38,7 @@ class Loop:
         model: the network, with its initial weights.
         callback: called as training proceeds.
         signals: the signals that stop the run.
-        taught: what the teacher of the recipe says, if it has one.
+        taught: what the network is taught by the teacher of the recipe, if it has one.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class Loop:
         model: AnyNetwork,
         callback: Callback,
         signals: Signals,
-        taught: Tensor | None = None,
+        taught: Taught | None = None,
     ) -> None:
         self.fabric, self.run, self.dataset, self.model = fabric, run, dataset, model
         self.callback, self.signals = callback, signals
@@ -59,11 +60,12 @@ class Loop:
         self._fit_scale()
         self.loss = self._make_loss()
         self.higher_is_better = make_metric(dataset.task).higher_is_better
-        self.source = training_batches(dataset, self.recipe.training, self.seed, rank, world, self.recipe.links)
+        lessons, said = (dataset, None) if taught is None else taught.lessons(dataset, self.recipe)
+        self.source = training_batches(lessons, self.recipe.training, self.seed, rank, world, self.recipe.links)
         parts = _evaluated_parts(dataset, self.recipe.evaluation.train)
         self.evaluation = Evaluation(dataset, self.recipe, self.seed, parts, rank, world, fabric.device)
         self.stepper = Stepper(
-            fabric, self.recipe, self.seed, model, self.loss, self.source, self._of_all_processes, taught
+            fabric, self.recipe, self.seed, model, self.loss, self.source, self._of_all_processes, said
         )
         # After the model has moved: the moments of the optimizer go where the parameters are.
         self.progress = resume_state(run.path, model, self.stepper.optimizer, self.stepper.average)

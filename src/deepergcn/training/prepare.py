@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.molecules.skipped import skipped_text
@@ -28,7 +27,8 @@ from deepergcn.training.average import WeightAverage
 from deepergcn.training.cost.refuse import foresee
 from deepergcn.training.cost.threads import choose_threads
 from deepergcn.training.forests.fit import check_forest
-from deepergcn.training.forests.teacher import FILE, fit_teacher, summary, write_teacher
+from deepergcn.training.forests.recombined import check_recombined
+from deepergcn.training.forests.taught import FILE, ask_teacher, write_taught
 from deepergcn.training.optimizer import make_optimizer
 from deepergcn.training.processes.distributed import with_threads
 from deepergcn.training.steps import check_steps
@@ -133,9 +133,10 @@ def prepare(plan: Plan, processes: int = 1, callback: Callback | None = None, th
     for section in (recipe.teacher, recipe.blend):
         if section is not None:
             check_forest(section, dataset, recipe.data.descriptors)
+    check_recombined(dataset, recipe)
     inputs = dataset_inputs(dataset)
     check_steps(dataset, recipe.training, processes)
-    taught = _teacher(recipe, dataset, plan.seed, callback)
+    taught = ask_teacher(recipe, dataset, plan.seed, callback.on_plan)
     threads = _threads(plan, dataset, processes, callback) if threads is None else threads
     with with_threads(threads):
         segments = foresee(recipe, dataset, processes, callback)
@@ -156,18 +157,8 @@ def prepare(plan: Plan, processes: int = 1, callback: Callback | None = None, th
         write_text(plan.folder / name, text)
     Run.create(plan.folder, recipe, info)
     if taught is not None:
-        write_teacher(plan.folder, taught)
+        write_taught(plan.folder, taught)
     return Prepared(dataset, segments, threads)
-
-
-def _teacher(recipe: Recipe, dataset: Dataset, seed: int, callback: Callback) -> Tensor | None:
-    """What the teacher of a recipe says, if it has one; it takes all threads."""
-    if recipe.teacher is None:
-        return None
-    callback.on_plan(f"teacher   growing {recipe.teacher.folds} forests of {recipe.teacher.trees} trees")
-    taught = fit_teacher(dataset, recipe.teacher, seed, recipe.data.descriptors)
-    callback.on_plan(summary(dataset, recipe.teacher, taught))
-    return taught
 
 
 def _check_unused(folder: Path, files: Mapping[str, str]) -> None:
@@ -210,9 +201,9 @@ def _resume(plan: Plan, run: Run, processes: int, callback: Callback, threads: i
         _check_state(plan.folder, recipe, run.info)
         Run.create(plan.folder, recipe, run.info)
     if recipe.teacher is not None and not (plan.folder / FILE).exists():  # the run was killed before it was written
-        taught = _teacher(recipe, dataset, plan.seed, callback)
+        taught = ask_teacher(recipe, dataset, plan.seed, callback.on_plan)
         assert taught is not None
-        write_teacher(plan.folder, taught)
+        write_taught(plan.folder, taught)
     return Prepared(dataset, segments, threads)
 
 

@@ -17,7 +17,7 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from deepergcn.data.batching.batch import GraphBatch
 from deepergcn.data.batching.drop_edge import drop_edges
 from deepergcn.data.batching.known_labels import hide_labels
-from deepergcn.data.batching.source import BatchSource
+from deepergcn.data.batching.source import BatchSource, is_repeated
 from deepergcn.data.seeds import generator, seed_torch
 from deepergcn.errors import InputError
 from deepergcn.nn.reversible.function import after_each_layer
@@ -170,7 +170,8 @@ class Stepper:
                 batches = [hide_labels(batch, columns, training.shown_labels, draw) for batch in batches]
             if self._taught is not None:
                 for batch in batches:
-                    batch.taught = self._taught[batch.item]
+                    said = self._taught[batch.item]
+                    batch.taught = torch.full_like(said, torch.nan) if is_repeated(batch) else said
             yield batches
 
     def _generator(self, purpose: str, epoch: int, step: int) -> torch.Generator:

@@ -28,7 +28,7 @@ from deepergcn.runs.sample import write_sample
 from deepergcn.training.cost.estimate import CAREFUL, Cost, estimate
 from deepergcn.training.cost.threads import choose_threads
 from deepergcn.training.forests.blend import fit_blend
-from deepergcn.training.forests.teacher import read_teacher
+from deepergcn.training.forests.taught import read_taught
 from deepergcn.training.loop import Loop
 from deepergcn.training.prepare import Plan, plan_resume, plan_run, prepare
 from deepergcn.training.processes.batch_norm import synchronize
@@ -174,7 +174,7 @@ def _work(
                 model.recompute_segments(segments)
             if fabric.world_size > 1:
                 synchronize(model)
-            taught = None if run.recipe.teacher is None else read_teacher(run.path, dataset)
+            taught = None if run.recipe.teacher is None else read_taught(run.path, run.recipe, dataset)
             summary = Loop(fabric, run, dataset, model, callback, signals, taught).fit()
         except Interrupted as interrupted:
             return interrupted

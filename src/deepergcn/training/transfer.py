@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
 from deepergcn.data.batching.batch import GraphBatch
-from deepergcn.training.scoring.losses import present_labels
+from deepergcn.training.scoring.losses import learned_labels
 from deepergcn.training.steps import labelled
 
 Counted = tuple[GraphBatch, int]
@@ -93,7 +93,8 @@ def _keep_until_used(tensor: Tensor, device: torch.device) -> Tensor:
 
 def _count_labels(batch: GraphBatch) -> int:
     """The number of labels; the nodes to learn from are numbered too: counting on a GPU would synchronize with it."""
-    count = int(present_labels(labelled(batch, batch.y)[1]).sum())
+    taught = batch.taught if "taught" in batch else None
+    count = int(learned_labels(labelled(batch, batch.y)[1], taught).sum())
     if "train_mask" in batch:
         batch.train_index = batch.train_mask.nonzero().flatten()
     return count

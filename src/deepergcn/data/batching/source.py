@@ -101,9 +101,15 @@ class OneBatch(BatchSource):
 
 
 def without_labels(data: GraphBatch) -> GraphBatch:
-    """The batch with every label missing: its loss and its gradient are 0."""
+    """The batch with every label missing, and marked as repeated: its loss and its gradient are 0."""
+    data.repeated = True
     data.y = torch.full_like(data.y, torch.nan if data.y.is_floating_point() else -1)
     return data
+
+
+def is_repeated(data: GraphBatch) -> bool:
+    """Whether the batch is there only because a process would have too few, so that nothing is learned from it."""
+    return "repeated" in data
 
 
 def _check_seed(seed: int) -> None:

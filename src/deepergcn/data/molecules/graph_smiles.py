@@ -1,6 +1,7 @@
-"""From the graph of a molecule back to SMILES, for pictures: datasets keep names, not always structures."""
+"""From the graph of a molecule back to the molecule: datasets keep names, not always structures."""
 
 from rdkit import Chem
+from rdkit.Chem.rdchem import Mol
 from torch import Tensor
 
 from deepergcn.categories import ATOM_SIZES, ATOM_SIZES_2020, BOND_SIZES
@@ -23,6 +24,11 @@ def has_molecules(dataset: Dataset) -> bool:
 
 def graph_smiles(dataset: Dataset, graph: int) -> str:
     """The molecule of a graph as SMILES, without its stereochemistry; empty if it is too large to be written."""
+    return canonical_smiles(graph_molecule(dataset, graph)) or ""
+
+
+def graph_molecule(dataset: Dataset, graph: int) -> Mol:
+    """The molecule of a graph, without its stereochemistry, and as yet not sanitized."""
     nodes, edges = _rows(dataset.node_ptr, graph), _rows(dataset.edge_ptr, graph)
     assert dataset.x is not None
     assert dataset.edge_attr is not None
@@ -41,7 +47,7 @@ def graph_smiles(dataset: Dataset, graph: int) -> str:
     for source, target, kind in zip(*dataset.edge_index[:, edges].tolist(), kinds, strict=True):
         if molecule.GetBondBetweenAtoms(source, target) is None:
             molecule.AddBond(source, target, _BONDS[kind] if kind < len(_BONDS) else Chem.BondType.UNSPECIFIED)
-    return canonical_smiles(molecule) or ""
+    return molecule
 
 
 def _rows(pointers: Tensor, graph: int) -> slice:

@@ -95,7 +95,8 @@ def is_small(recipe: Recipe, dataset: Dataset) -> bool:
     model, training = recipe.model, recipe.training
     size = whole_graph(dataset)
     parts = training.partitions if dataset.task.level == "node" else 1
-    steps = parts if dataset.task.level == "node" else math.ceil(len(dataset.split["train"]) / training.batch_size)
+    items = len(dataset.split["train"]) + recipe.recombined
+    steps = parts if dataset.task.level == "node" else math.ceil(items / training.batch_size)
     passes = steps if dataset.task.level == "link" else 1  # every step on links sees the whole graph
     pairs = passes * model.hidden_channels * (size.edges / parts + size.nodes * model.hidden_channels / 10)
     seconds = training.epochs * model.num_layers * (2e-8 * pairs + 1e-3 * steps)

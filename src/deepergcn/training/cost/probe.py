@@ -1,5 +1,6 @@
 """A few steps and evaluations of a shallow network on the run's own batches, with their time and memory."""
 
+import math
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -78,15 +79,16 @@ class Probe:
         self.recipe, self.dataset, self.inputs = recipe, dataset, dataset_inputs(dataset)
         source = training_batches(dataset, recipe.training, seed, 0, processes, recipe.links)
         self.steps = len(source)
-        self.full_steps = float(self.steps)
+        self.full_steps, made = float(self.steps), self.steps
         if dataset.task.level == "graph":
-            graphs = len(dataset.split["train"])
+            graphs = len(dataset.split["train"]) + recipe.recombined
             self.full_steps = graphs / min(graphs, recipe.training.batch_size)
+            self.steps = math.ceil(self.full_steps)
         steps, wanted = source.steps(1), 2 if dataset.task.level == "node" else _STEPS
         self.first_draw, first = _timed(lambda: next(steps))
         self.first_draw = _warm(self.first_draw, lambda: next(source.steps(1)))
         self.batches, draws = [first], []
-        while len(self.batches) < min(wanted, self.steps):
+        while len(self.batches) < min(wanted, made):
             seconds, batches = _timed(lambda: next(steps))
             draws.append(seconds)
             self.batches.append(batches)

@@ -7,16 +7,12 @@ of the train part, none of which their trees have seen, unless they are to stay 
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor
 
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.seeds import derive, generator
-from deepergcn.data.storage.files import write_tensors
 from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import TeacherSection
@@ -25,9 +21,6 @@ from deepergcn.training.forests.fit import fit_forest
 from deepergcn.training.scoring.calibrate import fit_calibration
 from deepergcn.training.scoring.scores import all_scores
 
-FILE = "teacher.safetensors"
-"""Its file in the run directory."""
-
 
 def fit_teacher(
     dataset: Dataset,
@@ -35,8 +28,9 @@ def fit_teacher(
     seed: int,
     names: Sequence[str] = (),
     check: Callable[[], None] = lambda: None,
+    more: Tensor | None = None,
 ) -> Tensor:
-    """float32 [items, outputs]: probabilities, or numbers of a regression; NaN outside of the train part.
+    """float32 [items, outputs]: probabilities, or numbers of a regression; NaN for items that it says nothing about.
 
     Args:
         dataset: molecules with descriptors.
@@ -44,22 +38,26 @@ def fit_teacher(
         seed: of its folds and its forests.
         names: of the descriptors of the dataset.
         check: is called after every few trees, and may raise.
+        more: items outside of the train part, about which the forests of all folds speak, and the mean is taken.
     """
     train, task = dataset.split["train"], dataset.task
     if len(train) < section.folds:
         raise InputError(f"teacher.folds is {section.folds}; expected at most the {len(train)} items of the train part")
     calibrated = section.calibrate and task.kind != "regression"
-    said = torch.full((len(train), task.outputs), torch.nan, dtype=torch.float64)
+    more = train[:0] if more is None else more
+    said = torch.full((dataset.num_items, task.outputs), torch.nan, dtype=torch.float64)
+    said[more] = 0.0
     order = torch.randperm(len(train), generator=generator(seed, "teacher"))
     for number, fold in enumerate(order.tensor_split(section.folds)):
         others = torch.ones(len(train), dtype=torch.bool)
         others[fold] = False
         own_seed = derive(seed, "teacher", number)
         forest = fit_forest(dataset, section, own_seed, names, check, items=train[others])
-        said[fold] = forest.log_odds(dataset, train[fold]) if calibrated else _shares(forest)(dataset, train[fold])
-    everything = torch.full((dataset.num_items, task.outputs), torch.nan)
-    everything[train] = (_calibrated(dataset, said) if calibrated else said).float()
-    return everything
+        says = forest.log_odds if calibrated else _shares(forest)
+        said[train[fold]] = says(dataset, train[fold])
+        if len(more):
+            said[more] += says(dataset, more) / section.folds
+    return (_calibrated(dataset, said) if calibrated else said).float()
 
 
 def summary(dataset: Dataset, section: TeacherSection, taught: Tensor) -> str:
@@ -71,28 +69,6 @@ def summary(dataset: Dataset, section: TeacherSection, taught: Tensor) -> str:
     return f"teacher   {section.folds} forests of {section.trees} trees, {found}"
 
 
-def write_teacher(folder: Path, taught: Tensor) -> None:
-    """Write what the teacher says into a run directory, so that a run that is resumed need not ask again."""
-    write_tensors(folder / FILE, {"taught": taught}, {})
-
-
-def read_teacher(folder: Path, dataset: Dataset) -> Tensor:
-    """What the teacher says, from a run directory."""
-    path = folder / FILE
-    try:
-        taught = load_file(path)["taught"]
-    except (SafetensorError, OSError, KeyError) as error:
-        raise InputError(f"{path}: cannot be read; remove it, and it is made again ({error})") from error
-    shape = dataset.num_items, dataset.task.outputs
-    train = dataset.split["train"]
-    if taught.shape != shape or taught.dtype != torch.float32 or not bool(taught[train].isfinite().all()):
-        raise InputError(
-            f"{path}: is {taught.dtype} {list(taught.shape)}; expected float32 {list(shape)}, with numbers for the "
-            "train part; remove it, and it is made again"
-        )
-    return taught
-
-
 def _shares(forest: Forest) -> Forest:
     """The forest without the correction of its class weights: the shares of its trees."""
     return replace(forest, class_weight=torch.ones_like(forest.class_weight))
@@ -100,8 +76,8 @@ def _shares(forest: Forest) -> Forest:
 
 def _calibrated(dataset: Dataset, log_odds: Tensor) -> Tensor:
     """Probabilities, calibrated on the labels of the train part."""
-    labels = dataset.y[dataset.split["train"]]
-    calibration = fit_calibration(dataset.task, log_odds, labels, torch.ones(dataset.task.outputs))
+    train = dataset.split["train"]
+    calibration = fit_calibration(dataset.task, log_odds[train], dataset.y[train], torch.ones(dataset.task.outputs))
     outputs = log_odds if calibration is None else calibration(log_odds)
     return outputs.softmax(1) if dataset.task.kind == "multi-class" else outputs.sigmoid()
 

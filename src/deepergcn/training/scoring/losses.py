@@ -13,7 +13,8 @@ from deepergcn.errors import InputError
 class LossFunction(Protocol):
     """From outputs [items, outputs] and targets, as a dataset holds them, to a scalar; items [items] weight them.
 
-    ``taught`` [items, outputs] is what a teacher says about them: probabilities, or numbers of a regression.
+    ``taught`` [items, outputs] is what a teacher says about them: probabilities, or numbers of a regression; NaN where
+    it says nothing.
     """
 
     def __call__(
@@ -46,7 +47,7 @@ def make_loss(
             2016); for binary labels 1 becomes ``1 - label_smoothing / 2``.
         margin: use :func:`auc_margin` with this margin in place of the binary cross entropy.
         teacher_share: the share of a teacher's word in the target of a known label; 1 leaves the label out (Hinton et
-            al., 2015).
+            al., 2015). A missing label is learned from the teacher alone.
     """
     if margin is not None and task.loss != "bce":
         raise InputError(f"loss.name: expected auto for a {task.kind} task; auc-margin is for binary labels")
@@ -69,13 +70,14 @@ def make_loss(
             return F.cross_entropy(
                 outputs, targets, weight=w, ignore_index=-1, reduction="none", label_smoothing=label_smoothing
             )
-        shares = torch.lerp(F.one_hot(targets.clamp(min=0), task.outputs).to(taught), taught, teacher_share)
+        known = F.one_hot(targets.clamp(min=0), task.outputs).to(taught)
+        shares = _mixed(known, taught, present_labels(targets)[:, None], teacher_share)
         each = F.cross_entropy(outputs, shares, weight=w, reduction="none", label_smoothing=label_smoothing)
-        return torch.where(present_labels(targets), each, 0.0)
+        return torch.where(learned_labels(targets, taught), each, 0.0)
 
     def loss(outputs: Tensor, targets: Tensor, items: Tensor | None = None, taught: Tensor | None = None) -> Tensor:
         check_labels(task, outputs, targets)
-        present = present_labels(targets)
+        present, learned = present_labels(targets), learned_labels(targets, taught)
         w = weight_for(outputs)
         if task.kind == "multi-class":
             each = cross_entropy(outputs, targets, taught)
@@ -89,7 +91,7 @@ def make_loss(
         else:
             known = targets.nan_to_num(0.0).to(outputs)
             if taught is not None:
-                known = torch.lerp(known, taught.to(known), teacher_share)
+                known = _mixed(known, taught.to(known), present, teacher_share)
             if label_smoothing:
                 known = known * (1 - label_smoothing) + label_smoothing / 2
             if task.loss == "bce":
@@ -97,8 +99,8 @@ def make_loss(
             else:
                 each = F.mse_loss(outputs, known, reduction="none") * (1.0 if w is None else w)
             each = each if items is None else each * items[:, None]
-            total = torch.where(present, each, 0.0).sum()
-        return total / present.sum().clamp(min=1)
+            total = torch.where(learned, each, 0.0).sum()
+        return total / learned.sum().clamp(min=1)
 
     return loss
 
@@ -148,6 +150,21 @@ def balanced_weight(task: Task, targets: Tensor) -> Tensor:
 def present_labels(targets: Tensor) -> Tensor:
     """Which labels are not missing: neither NaN nor, among classes, -1."""
     return ~targets.isnan() if targets.is_floating_point() else targets >= 0
+
+
+def learned_labels(targets: Tensor, taught: Tensor | None = None) -> Tensor:
+    """Which labels are learned: those that are not missing, and those about which a teacher says something."""
+    present = present_labels(targets)
+    if taught is None:
+        return present
+    said = ~taught.isnan()
+    return present | (said if targets.is_floating_point() else said.all(1))
+
+
+def _mixed(known: Tensor, taught: Tensor, present: Tensor, share: float) -> Tensor:
+    """The targets of labels and a teacher: its word alone where a label is missing, the label where it says nothing."""
+    said = taught.nan_to_num(0.0)
+    return torch.where(taught.isnan(), known, torch.where(present, torch.lerp(known, said, share), said))
 
 
 def check_labels(task: Task, outputs: Tensor, targets: Tensor) -> None:

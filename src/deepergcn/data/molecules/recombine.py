@@ -1,0 +1,118 @@
+"""New molecules made of parts of others, for a model to say something about that no label is known for.
+
+Every molecule is cut at one of the bonds at which BRICS cuts (Degen et al., *On the Art of Compiling and Using
+'Drug-Like' Chemical Fragment Spaces*, 2008), which chemists know how to make, and one of the two parts is joined to a
+part of another that was cut at a bond of the same kind.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from rdkit import Chem, rdBase
+from rdkit.Chem import BRICS
+from rdkit.Chem.rdchem import Mol
+
+from deepergcn.errors import InputError
+
+_TRIES = 20
+"""For every molecule that is wanted: many are the same, or too large."""
+
+_AT_ONCE = 1_000  # tries before it is asked whether to go on
+
+_MOST_ATOMS = 100  # of a molecule, also of a new one
+
+_END = "end"  # the property of the atom at which a part was cut off
+
+
+class _Cut(NamedTuple):
+    """A bond of a molecule, of which the part with the atom ``kept`` is kept.
+
+    Its kind is BRICS' names of the surroundings of the kept atom and of the other.
+    """
+
+    mol: Mol
+    kept: int
+    other: int
+    kind: tuple[str, str]
+
+
+def recombine(mols: Sequence[Mol], count: int, seed: int, check: Callable[[], None] = lambda: None) -> list[str]:
+    """Canonical SMILES of new molecules, all different and none of ``mols``.
+
+    Each has a part of one molecule and a part of another, or of the same, and no more atoms than the largest.
+
+    Examples:
+        >>> mols = [Chem.MolFromSmiles(text) for text in ("CCC(=O)Nc1ccccc1", "CC(=O)NCCC", "OCCCCCCCCCCCO")]
+        >>> recombine(mols, 2, seed=0)
+        ['CCCNC(=O)CC', 'CC(=O)Nc1ccccc1']
+
+    Args:
+        mols: sanitized molecules; those of more than 100 atoms are left out.
+        count: the number of new molecules.
+        seed: of all that is drawn.
+        check: is called now and then, and may raise.
+    """
+    draw = np.random.default_rng(seed)
+    usual = [mol for mol in mols if mol.GetNumAtoms() <= _MOST_ATOMS]
+    most = max((mol.GetNumAtoms() for mol in usual), default=0)
+    found: dict[str, None] = {}
+    with rdBase.BlockLogs():
+        of_molecule, of_kind = _cuts(usual)
+        known = {text for mol in usual for text in Chem.MolToSmiles(mol).split(".")}  # a salt's parts are known too
+        for tried in range(max(_TRIES * count, _AT_ONCE) if of_molecule else 0):
+            if tried % _AT_ONCE == 0:
+                check()
+            own = of_molecule[draw.integers(len(of_molecule))]
+            cut = own[draw.integers(len(own))]
+            others = of_kind[cut.kind[::-1]]
+            text = _joined(cut, others[draw.integers(len(others))], most)
+            if text is not None and text not in known:
+                found[text] = None
+            if len(found) == count:
+                return list(found)
+    raise InputError(
+        f"{len(found)} new molecules could be made of parts of {len(mols)}, in {_TRIES} tries each; expected {count}"
+    )
+
+
+def _cuts(mols: Sequence[Mol]) -> tuple[list[list[_Cut]], dict[tuple[str, str], list[_Cut]]]:
+    """The bonds to cut, each both ways round: those of every molecule that has any, and those of every kind."""
+    of_molecule: list[list[_Cut]] = []
+    of_kind: dict[tuple[str, str], list[_Cut]] = {}
+    for mol in mols:
+        cuts = []
+        for (first, second), (one, other) in BRICS.FindBRICSBonds(mol):  # type: ignore[no-untyped-call]
+            cuts += [_Cut(mol, first, second, (one, other)), _Cut(mol, second, first, (other, one))]
+        if cuts:
+            of_molecule.append(cuts)
+        for cut in cuts:
+            of_kind.setdefault(cut.kind, []).append(cut)
+    return of_molecule, of_kind
+
+
+def _joined(cut: _Cut, partner: _Cut, most: int) -> str | None:
+    """The kept parts of two molecules, joined; None if they have more than ``most`` atoms or make no molecule."""
+    parts = _kept(cut), _kept(partner)
+    if sum(part.GetNumAtoms() for part in parts) > most:
+        return None
+    joined = Chem.RWMol(Chem.CombineMols(*parts))
+    first, second = (atom.GetIdx() for atom in joined.GetAtoms() if atom.HasProp(_END))
+    joined.AddBond(first, second, cut.mol.GetBondBetweenAtoms(cut.kept, cut.other).GetBondType())
+    if Chem.SanitizeMol(joined, catchErrors=True) != Chem.SANITIZE_NONE:
+        return None
+    text = Chem.MolToSmiles(joined)
+    return text if Chem.MolFromSmiles(text) is not None else None
+
+
+def _kept(cut: _Cut) -> Mol:
+    """The part with the kept atom, which is marked."""
+    part = Chem.RWMol(cut.mol)
+    part.RemoveBond(cut.kept, cut.other)
+    part.GetAtomWithIdx(cut.kept).SetBoolProp(_END, True)
+    own = next(atoms for atoms in Chem.GetMolFrags(part) if cut.kept in atoms)
+    part.BeginBatchEdit()
+    for atom in set(range(part.GetNumAtoms())).difference(own):
+        part.RemoveAtom(atom)
+    part.CommitBatchEdit()
+    return part.GetMol()
