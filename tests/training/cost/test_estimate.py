@@ -34,11 +34,15 @@ def test_what_is_kept_grows_in_a_line_and_the_generator_stays(path: Path) -> Non
     assert (probe.steps, probe.evaluated) == (4, 4)  # two partitions, two draws
 
 
-@pytest.mark.parametrize(("batch_size", "steps", "full_steps"), [(7, 3, 20 / 7), (20, 1, 1.0), (64, 1, 1.0)])
+@pytest.mark.parametrize(
+    ("batch_size", "recombined", "steps", "full_steps"),
+    [(7, 0, 3, 20 / 7), (20, 0, 1, 1.0), (64, 0, 1, 1.0), (7, 10, 5, 30 / 7), (64, 10, 1, 1.0)],
+)
 def test_a_small_last_batch_takes_its_share_of_a_step(
-    batch_size: int, steps: int, full_steps: float, tmp_path: Path
+    batch_size: int, recombined: int, steps: int, full_steps: float, tmp_path: Path
 ) -> None:
-    settings = molecule_settings(molecules(tmp_path), f"training.batch_size={batch_size}")
+    new = (f"teacher.recombined={recombined}",) if recombined else ()
+    settings = molecule_settings(molecules(tmp_path), f"training.batch_size={batch_size}", *new)
     recipe = load_recipe("solubility", settings)
     probe = Probe(recipe, load_data(recipe))
     assert probe.steps == steps
