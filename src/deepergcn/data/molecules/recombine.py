@@ -15,10 +15,8 @@ from rdkit.Chem.rdchem import Mol
 
 from deepergcn.errors import InputError
 
-_TRIES = 20
-"""For every molecule that is wanted: many are the same, or too large."""
-
-_AT_ONCE = 1_000  # tries before it is asked whether to go on
+_TRIES = 1_000
+"""Which are made before it is asked whether to go on, and of which at least one in a hundred must be something new."""
 
 _MOST_ATOMS = 100  # of a molecule, also of a new one
 
@@ -60,20 +58,24 @@ def recombine(mols: Sequence[Mol], count: int, seed: int, check: Callable[[], No
     with rdBase.BlockLogs():
         of_molecule, of_kind = _cuts(usual)
         known = {text for mol in usual for text in Chem.MolToSmiles(mol).split(".")}  # a salt's parts are known too
-        for tried in range(max(_TRIES * count, _AT_ONCE) if of_molecule else 0):
-            if tried % _AT_ONCE == 0:
-                check()
-            own = of_molecule[draw.integers(len(of_molecule))]
-            cut = own[draw.integers(len(own))]
-            others = of_kind[cut.kind[::-1]]
-            text = _joined(cut, others[draw.integers(len(others))], most)
-            if text is not None and text not in known:
-                found[text] = None
-            if len(found) == count:
-                return list(found)
-    raise InputError(
-        f"{len(found)} new molecules could be made of parts of {len(mols)}, in {_TRIES} tries each; expected {count}"
-    )
+        while of_molecule and len(found) < count:
+            check()
+            before = len(found)
+            for _ in range(_TRIES):
+                own = of_molecule[draw.integers(len(of_molecule))]
+                cut = own[draw.integers(len(own))]
+                others = of_kind[cut.kind[::-1]]
+                text = _joined(cut, others[draw.integers(len(others))], most)
+                if text is not None and text not in known:
+                    found[text] = None
+            if len(found) - before < _TRIES / 100:
+                break
+    if len(found) < count:
+        raise InputError(
+            f"{len(found)} new molecules were made of parts of {len(mols)} before hardly any more were found; expected "
+            f"{count}: ask for fewer"
+        )
+    return list(found)[:count]
 
 
 def _cuts(mols: Sequence[Mol]) -> tuple[list[list[_Cut]], dict[tuple[str, str], list[_Cut]]]:
