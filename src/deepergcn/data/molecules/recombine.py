@@ -72,8 +72,7 @@ def recombine(mols: Sequence[Mol], count: int, seed: int, check: Callable[[], No
                 break
     if len(found) < count:
         raise InputError(
-            f"{len(found)} new molecules were made of parts of {len(mols)} before hardly any more were found; expected "
-            f"{count}: ask for fewer"
+            f"parts of {len(mols)} molecules make hardly more than {len(found)} new ones; expected {count}: ask for fewer"
         )
     return list(found)[:count]
 
