@@ -72,7 +72,7 @@ def recombine(mols: Sequence[Mol], count: int, seed: int, check: Callable[[], No
                 break
     if len(found) < count:
         raise InputError(
-            f"parts of {len(mols)} molecules make hardly more than {len(found)} new ones; expected {count}: ask for fewer"
+            f"parts of {len(mols)} molecules do not make {count} new ones; expected at most about {len(found)}"
         )
     return list(found)[:count]
 
