@@ -72,3 +72,10 @@ def test_it_can_be_stopped() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         recombine(MOLS, 5, 0, check=stop)
+
+
+def test_weights_say_which_parents_are_drawn() -> None:
+    """With two parents that weigh next to all, their parts alone are found."""
+    weights = [1.0, 1.0, *[1e-12] * (len(MOLS) - 2)]
+    assert set(recombine(MOLS, 2, 0, weights)) == {"CCCNC(=O)CC", "CC(=O)Nc1ccccc1"}
+    assert set(recombine(MOLS, 10, 0)) != set(recombine(MOLS, 10, 0, [1.0] * 5 + [30.0]))

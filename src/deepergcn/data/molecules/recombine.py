@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from rdkit import Chem, rdBase
 from rdkit.Chem import BRICS
 from rdkit.Chem.rdchem import Mol
@@ -35,7 +36,33 @@ class _Cut(NamedTuple):
     kind: tuple[str, str]
 
 
-def recombine(mols: Sequence[Mol], count: int, seed: int, check: Callable[[], None] = lambda: None) -> list[str]:
+class _Urn:
+    """Bonds to draw from."""
+
+    def __init__(self) -> None:
+        self.cuts: list[_Cut] = []
+        self._weights: list[float] = []
+        self._sums: npt.NDArray[np.float64] | None = None
+
+    def put(self, cuts: Sequence[_Cut], weight: float) -> None:
+        """Put in bonds that are drawn with this weight together."""
+        self.cuts += cuts
+        self._weights += [weight / len(cuts)] * len(cuts)
+
+    def draw(self, generator: np.random.Generator) -> _Cut:
+        if self._sums is None:
+            self._sums = np.cumsum(self._weights)
+        place = int(np.searchsorted(self._sums, generator.random() * self._sums[-1], side="right"))
+        return self.cuts[min(place, len(self.cuts) - 1)]
+
+
+def recombine(
+    mols: Sequence[Mol],
+    count: int,
+    seed: int,
+    weights: Sequence[float] | None = None,
+    check: Callable[[], None] = lambda: None,
+) -> list[str]:
     """Canonical SMILES of new molecules, all different and none of ``mols``.
 
     Each has a part of one molecule and a part of another, or of the same, and no more atoms than the largest.
@@ -49,23 +76,23 @@ def recombine(mols: Sequence[Mol], count: int, seed: int, check: Callable[[], No
         mols: sanitized molecules; those of more than 100 atoms are left out.
         count: the number of new molecules.
         seed: of all that is drawn.
+        weights: how often each of ``mols`` is drawn, relative to the others; all alike if None.
         check: is called now and then, and may raise.
     """
-    draw = np.random.default_rng(seed)
-    usual = [mol for mol in mols if mol.GetNumAtoms() <= _MOST_ATOMS]
-    most = max((mol.GetNumAtoms() for mol in usual), default=0)
+    generator = np.random.default_rng(seed)
+    weighed = zip(mols, [1.0] * len(mols) if weights is None else weights, strict=True)
+    usual = [(mol, weight) for mol, weight in weighed if mol.GetNumAtoms() <= _MOST_ATOMS]
+    most = max((mol.GetNumAtoms() for mol, _ in usual), default=0)
     found: dict[str, None] = {}
     with rdBase.BlockLogs():
-        of_molecule, of_kind = _cuts(usual)
-        known = {text for mol in usual for text in Chem.MolToSmiles(mol).split(".")}  # a salt's parts are known too
-        while of_molecule and len(found) < count:
+        every, of_kind = _urns(usual)
+        known = {text for mol, _ in usual for text in Chem.MolToSmiles(mol).split(".")}  # a salt's parts are known too
+        while every.cuts and len(found) < count:
             check()
             before = len(found)
             for _ in range(_TRIES):
-                own = of_molecule[draw.integers(len(of_molecule))]
-                cut = own[draw.integers(len(own))]
-                others = of_kind[cut.kind[::-1]]
-                text = _joined(cut, others[draw.integers(len(others))], most)
+                cut = every.draw(generator)
+                text = _joined(cut, of_kind[cut.kind[::-1]].draw(generator), most)
                 if text is not None and text not in known:
                     found[text] = None
             if len(found) - before < _TRIES / 100:
@@ -77,19 +104,18 @@ def recombine(mols: Sequence[Mol], count: int, seed: int, check: Callable[[], No
     return list(found)[:count]
 
 
-def _cuts(mols: Sequence[Mol]) -> tuple[list[list[_Cut]], dict[tuple[str, str], list[_Cut]]]:
-    """The bonds to cut, each both ways round: those of every molecule that has any, and those of every kind."""
-    of_molecule: list[list[_Cut]] = []
-    of_kind: dict[tuple[str, str], list[_Cut]] = {}
-    for mol in mols:
+def _urns(weighed: Sequence[tuple[Mol, float]]) -> tuple[_Urn, dict[tuple[str, str], _Urn]]:
+    """The bonds to cut, each both ways round; and those of each kind."""
+    every, of_kind = _Urn(), dict[tuple[str, str], _Urn]()
+    for mol, weight in weighed:
         cuts = []
         for (first, second), (one, other) in BRICS.FindBRICSBonds(mol):  # type: ignore[no-untyped-call]
             cuts += [_Cut(mol, first, second, (one, other)), _Cut(mol, second, first, (other, one))]
         if cuts:
-            of_molecule.append(cuts)
+            every.put(cuts, weight)
         for cut in cuts:
-            of_kind.setdefault(cut.kind, []).append(cut)
-    return of_molecule, of_kind
+            of_kind.setdefault(cut.kind, _Urn()).put([cut], weight)
+    return every, of_kind
 
 
 def _joined(cut: _Cut, partner: _Cut, most: int) -> str | None:

@@ -16,9 +16,11 @@ from deepergcn.data.molecules.read import molecule_dataset
 from deepergcn.data.molecules.recombine import recombine
 from deepergcn.data.seeds import derive
 from deepergcn.data.storage.memory import check_memory
+from deepergcn.data.task import Task
 from deepergcn.errors import InputError
 from deepergcn.recipes.schema import Recipe
 from deepergcn.runs.dataset import transformed
+from deepergcn.training.scoring.losses import present_labels
 
 _BYTES = 8_192
 """Of a new molecule with its descriptors, about: counts, atoms, bonds and texts."""
@@ -48,17 +50,35 @@ def check_recombined(dataset: Dataset, recipe: Recipe) -> None:
 
 
 def recombined(dataset: Dataset, count: int, seed: int, check: Callable[[], None] = lambda: None) -> list[str]:
-    """SMILES of this number of new molecules, made of parts of those of the train part."""
-    mols = []
+    """SMILES of this number of new molecules, made of parts of those of the train part.
+
+    Parts of molecules of rare classes are drawn as often as those of frequent ones.
+    """
+    train = dataset.split["train"]
+    mols, weights = [], []
     with rdBase.BlockLogs():
-        for graph in dataset.split["train"].tolist():
+        for graph, weight in zip(train.tolist(), _weights(dataset.task, dataset.y[train]).tolist(), strict=True):
             mol = graph_molecule(dataset, graph)
             if Chem.SanitizeMol(mol, catchErrors=True) == Chem.SANITIZE_NONE:
                 mols.append(mol)
+                weights.append(weight)
     try:
-        return recombine(mols, count, derive(seed, "recombined"), check)
+        return recombine(mols, count, derive(seed, "recombined"), weights, check)
     except InputError as error:
         raise InputError(f"teacher.recombined: {error}") from error
+
+
+def _weights(task: Task, y: Tensor) -> Tensor:
+    """How often each molecule is drawn: the classes of a label all alike, and all labels alike.
+
+    One without labels has the mean of the others. In a regression they have the same.
+    """
+    weights = torch.zeros(len(y), dtype=torch.float64)
+    for labels in (y if y.is_floating_point() else y[:, None]).T if task.kind != "regression" else ():
+        for label in labels[present_labels(labels)].unique():
+            weights[labels == label] += 1 / int((labels == label).sum())
+    known = weights > 0
+    return weights.where(known, weights[known].mean() if bool(known.any()) else 1.0)
 
 
 def with_molecules(dataset: Dataset, texts: Sequence[str], recipe: Recipe, *, descriptors: bool) -> Dataset:
