@@ -185,6 +185,12 @@ def test_plan_of_a_recipe(path: Path) -> None:
     found = plan_cost("yeast-proteins", settings=network_settings(path))
     assert 0 < found.step < found.epoch < found.run
     assert 0 < found.disk < found.memory
+    assert "forests" not in found.line()
+
+
+def test_a_plan_says_that_it_has_no_forests(tmp_path: Path) -> None:
+    settings = molecule_settings(molecules(tmp_path), "data.descriptors=[maccs]", "teacher.trees=5")
+    assert " in all, without its forests, " in plan_cost("solubility", settings=settings).line()
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def plan(
     rows = [
         ("step", time_text(cost.step)),
         ("epoch", time_text(cost.epoch)),
-        ("run", time_text(cost.run)),
+        ("run", time_text(cost.run) + (" without its forests" if cost.forests else "")),
         ("memory", f"{memory_text(cost.memory)} of {memory_text(cost.available)}"),
         ("disk", memory_text(cost.disk)),
     ]

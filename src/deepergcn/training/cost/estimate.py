@@ -40,6 +40,7 @@ class Cost:
         partitions: the least number of training partitions that fit, where the task is about nodes; None if none does.
         whole: the nodes and edges of all graphs.
         growing: bytes that grow with the graph: its edges, and the activations of a batch.
+        forests: whether the recipe grows random forests too, whose time is not in these.
     """
 
     step: float
@@ -54,6 +55,7 @@ class Cost:
     partitions: int | None
     whole: Batch
     growing: int
+    forests: bool
 
     @property
     def fits(self) -> bool:
@@ -64,7 +66,8 @@ class Cost:
         """The estimate in one line."""
         return (
             f"plan: about {time_text(self.epoch)} an epoch and {time_text(self.run)} in all, "
-            f"{memory_text(self.memory)} of {memory_text(self.available)} memory, {memory_text(self.disk)} on disk"
+            + ("without its forests, " if self.forests else "")
+            + f"{memory_text(self.memory)} of {memory_text(self.available)} memory, {memory_text(self.disk)} on disk"
             + (f", {sum(self.segments)} layers recomputed" if self.segments else "")
         )
 
@@ -198,6 +201,7 @@ class _Line:
             partitions=self._partitions(moving, room) if evaluation <= available / processes else None,
             whole=whole,
             growing=int(graph_bytes(dataset, whole) + moving),
+            forests=recipe.teacher is not None or recipe.blend is not None,
         )
 
     @property
