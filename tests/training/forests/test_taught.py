@@ -202,6 +202,18 @@ def test_damaged_molecules_are_named(
     assert "remove it and teacher.safetensors, and both are made again" in str(raised.value)
 
 
+def test_a_molecule_that_cannot_be_read_is_named(
+    with_new: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEEPERGCN_DATA", str(with_new.parent / "data"))
+    shutil.copytree(with_new, tmp_path / "run")
+    path = tmp_path / "run" / MOLECULES
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:3], "C(," + lines[3].split(",")[1], *lines[4:]]) + "\n")
+    with pytest.raises(InputError, match=r"recombined\.csv: row 3: cannot read molecule 'C\('"):
+        train(out=tmp_path / "run", resume=True, epochs=5)
+
+
 def test_columns_of_the_user_are_not_known_of_new_molecules(tmp_path: Path) -> None:
     file = molecules(tmp_path)
     lines = file.read_text().splitlines()

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.storage.files import write_tensors, write_text
-from deepergcn.data.tables.columns import read_columns
+from deepergcn.data.tables.columns import errors_in, read_columns
 from deepergcn.errors import InputError, listed
 from deepergcn.recipes.schema import Recipe
 from deepergcn.training.forests.recombined import recombined, with_molecules
@@ -44,7 +44,8 @@ class Taught:
         """The dataset to learn from, with the new molecules in its train part, and what is said about its items."""
         if not self.texts:
             return dataset, self.said
-        larger = with_molecules(dataset, self.texts, recipe, descriptors=recipe.model.descriptors)
+        with errors_in(Path(MOLECULES)):
+            larger = with_molecules(dataset, self.texts, recipe, descriptors=recipe.model.descriptors)
         new = torch.arange(dataset.num_items, larger.num_items)
         split = {**dataset.split, "train": torch.cat((dataset.split["train"], new))}
         return larger.replace(split=split), torch.cat((self.said, self.said_of_new))
