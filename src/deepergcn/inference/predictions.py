@@ -93,12 +93,12 @@ class Predictions:
         if self.calibration is None or self.task.kind == "regression":
             return []
         if self.task.kind == "multi-class":
-            return ["class is the one most probable if all classes were equally frequent, as in the balanced loss"]
+            return ["class is the one that was most probable before calibration on the validation part"]
         limits = thresholds(self.task, self.calibration)
         several = self.task.kind == "multi-label"
         return [
-            f"class{f'({name})' if several else ''} is {pair[1]} where its probability is above {limit:.3g}, the "
-            "middle of the balanced loss"
+            f"class{f'({name})' if several else ''} is {pair[1]} where its probability is above {limit:.3g}, "
+            "which was a half before calibration on the validation part"
             for name, pair, limit in zip(self.names, self.classes, limits, strict=True)
         ]
 

@@ -55,7 +55,9 @@ def test_a_rare_class(tmp_path: Path) -> None:
     by_id = dict(zip(table["id"].to_pylist(), probability, strict=True))
     for name, found in zip(columns["smiles"], columns["p(active)"], strict=True):
         assert name not in by_id or found == pytest.approx(by_id[name], rel=1e-4)
-    assert predicted.decisions()[0].startswith("class is active where its probability is above 0.")
+    (decision,) = predicted.decisions()
+    assert decision.startswith("class is active where its probability is above 0.")
+    assert decision.endswith(", which was a half before calibration on the validation part")
 
 
 def test_several_numbers_and_another_file(tmp_path: Path) -> None:

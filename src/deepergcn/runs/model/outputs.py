@@ -48,8 +48,9 @@ def to_probabilities(task: Task, outputs: Tensor, calibration: Calibration | Non
 def decided_classes(task: Task, values: Floats, calibration: Calibration | None = None) -> Codes:
     """The class of every row and label that the network decides for, as metrics count it; -1 where there are no values.
 
-    That is the most probable class. After a balanced loss it is the one that is most probable where all classes are
-    equally frequent: for two classes, the positive one where its probability is above :func:`thresholds`.
+    That is the class that is most probable before calibration: after a balanced loss the most probable one if all
+    classes were equally frequent. Of two classes it is the positive one where its probability is above
+    :func:`thresholds`.
     """
     if task.kind == "regression":
         return np.full(values.shape, -1)
