@@ -326,7 +326,7 @@ class TeacherSection(ForestSection):
             positive class counts ``class_weight`` times, and the probabilities of the network are calibrated on the
             validation part, as those of a balanced loss are.
         recombined: the number of new molecules, made of parts of those of the train part, of which the network learns
-            from the teacher alone (Bucila et al., Model Compression, 2006).
+            from the teacher alone (Bucilă et al., Model Compression, 2006).
     """
 
     trees: Trees = 200  # of each fold
