@@ -66,14 +66,6 @@ def test_too_few_bonds_are_an_error(texts: tuple[str, ...], count: int) -> None:
         recombine([Chem.MolFromSmiles(text) for text in texts], count, seed=0)
 
 
-def test_it_can_be_stopped() -> None:
-    def stop() -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        recombine(MOLS, 5, 0, check=stop)
-
-
 def test_weights_say_which_parents_are_drawn() -> None:
     """With two parents that weigh next to all, their parts alone are found."""
     weights = [1.0, 1.0, *[1e-12] * (len(MOLS) - 2)]

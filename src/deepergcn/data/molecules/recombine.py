@@ -5,7 +5,7 @@ Every molecule is cut at one of the bonds at which BRICS cuts (Degen et al., *On
 part of another that was cut at a bond of the same kind.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from rdkit.Chem.rdchem import Mol
 from deepergcn.errors import InputError
 
 _TRIES = 1_000
-"""Which are made before it is asked whether to go on, and of which at least one in a hundred must be something new."""
+"""Of so many at least one in a hundred must make something new, else there is hardly more to be found."""
 
 _MOST_ATOMS = 100  # of a molecule, also of a new one
 
@@ -56,13 +56,7 @@ class _Urn:
         return self.cuts[min(place, len(self.cuts) - 1)]
 
 
-def recombine(
-    mols: Sequence[Mol],
-    count: int,
-    seed: int,
-    weights: Sequence[float] | None = None,
-    check: Callable[[], None] = lambda: None,
-) -> list[str]:
+def recombine(mols: Sequence[Mol], count: int, seed: int, weights: Sequence[float] | None = None) -> list[str]:
     """Canonical SMILES of new molecules, all different and none of ``mols``.
 
     Each has a part of one molecule and a part of another, or of the same, and no more atoms than the largest.
@@ -77,7 +71,6 @@ def recombine(
         count: the number of new molecules.
         seed: of all that is drawn.
         weights: how often each of ``mols`` is drawn, relative to the others; all alike if None.
-        check: is called now and then, and may raise.
     """
     generator = np.random.default_rng(seed)
     weighed = zip(mols, [1.0] * len(mols) if weights is None else weights, strict=True)
@@ -88,7 +81,6 @@ def recombine(
         every, of_kind = _urns(usual)
         known = {text for mol, _ in usual for text in Chem.MolToSmiles(mol).split(".")}  # a salt's parts are known too
         while every.cuts and len(found) < count:
-            check()
             before = len(found)
             for _ in range(_TRIES):
                 cut = every.draw(generator)

@@ -1,6 +1,6 @@
 """New molecules, made of parts of those of the train part, in the dataset that a network is taught from."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from rdkit import Chem, rdBase
@@ -49,7 +49,7 @@ def check_recombined(dataset: Dataset, recipe: Recipe) -> None:
     check_memory(_BYTES * recipe.recombined, f"{recipe.recombined} recombined molecules")
 
 
-def recombined(dataset: Dataset, count: int, seed: int, check: Callable[[], None] = lambda: None) -> list[str]:
+def recombined(dataset: Dataset, count: int, seed: int) -> list[str]:
     """SMILES of this number of new molecules, made of parts of those of the train part.
 
     Parts of molecules of rare classes are drawn as often as those of frequent ones.
@@ -63,7 +63,7 @@ def recombined(dataset: Dataset, count: int, seed: int, check: Callable[[], None
                 mols.append(mol)
                 weights.append(weight)
     try:
-        return recombine(mols, count, derive(seed, "recombined"), weights, check)
+        return recombine(mols, count, derive(seed, "recombined"), weights)
     except InputError as error:
         raise InputError(f"teacher.recombined: {error}") from error
 
