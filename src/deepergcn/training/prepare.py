@@ -27,7 +27,6 @@ from deepergcn.training.average import WeightAverage
 from deepergcn.training.cost.refuse import foresee
 from deepergcn.training.cost.threads import choose_threads
 from deepergcn.training.forests.fit import check_forest
-from deepergcn.training.forests.recombined import check_recombined
 from deepergcn.training.forests.taught import FILE, ask_teacher, write_taught
 from deepergcn.training.optimizer import make_optimizer
 from deepergcn.training.processes.distributed import with_threads
@@ -133,7 +132,10 @@ def prepare(plan: Plan, processes: int = 1, callback: Callback | None = None, th
     for section in (recipe.teacher, recipe.blend):
         if section is not None:
             check_forest(section, dataset, recipe.data.descriptors)
-    check_recombined(dataset, recipe)
+    if recipe.recombined:
+        from deepergcn.training.forests.recombined import check_recombined  # here: few recipes need RDKit to train
+
+        check_recombined(dataset, recipe)
     inputs = dataset_inputs(dataset)
     check_steps(dataset, recipe.training, processes)
     taught = ask_teacher(recipe, dataset, plan.seed, callback.on_plan)

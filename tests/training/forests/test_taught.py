@@ -13,6 +13,7 @@ from deepergcn.inference.predictor import load
 from deepergcn.runs.dataset import load_data
 from deepergcn.runs.run import Run
 from deepergcn.training.forests import fit, taught
+from deepergcn.training.forests import recombined as new_molecules
 from deepergcn.training.forests.taught import FILE, MOLECULES, read_taught
 from deepergcn.training.train import train
 from tests.training.forests.test_fit import data
@@ -148,7 +149,7 @@ def test_a_run_with_new_molecules_is_resumed_exactly(
     longer = train(settings=molecule_settings(file, *RECOMBINED, "training.epochs=6"), out=tmp_path / "longer")
     before = (tmp_path / "run" / MOLECULES).read_bytes()
     with monkeypatch.context() as patch:
-        patch.setattr(taught, "recombined", lambda *_: pytest.fail("new molecules are made again"))
+        patch.setattr(new_molecules, "recombined", lambda *_: pytest.fail("new molecules are made again"))
         resumed = train(out=tmp_path / "run", resume=True, epochs=6)
     assert repeatable(resumed) == repeatable(longer)
     (tmp_path / "run" / MOLECULES).unlink()

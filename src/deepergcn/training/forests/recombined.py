@@ -28,8 +28,6 @@ _BYTES = 8_192
 
 def check_recombined(dataset: Dataset, recipe: Recipe) -> None:
     """Check that new molecules can be made of those of a dataset, and described as they are."""
-    if not recipe.recombined:
-        return
     if not (
         dataset.task.level == "graph"
         and dataset.symmetric

@@ -16,7 +16,6 @@ from deepergcn.data.storage.files import write_tensors, write_text
 from deepergcn.data.tables.columns import errors_in, read_columns
 from deepergcn.errors import InputError, listed
 from deepergcn.recipes.schema import Recipe
-from deepergcn.training.forests.recombined import recombined, with_molecules
 from deepergcn.training.forests.teacher import fit_teacher, summary
 
 FILE = "teacher.safetensors"
@@ -44,6 +43,8 @@ class Taught:
         """The dataset to learn from, with the new molecules in its train part, and what is said about its items."""
         if not self.texts:
             return dataset, self.said
+        from deepergcn.training.forests.recombined import with_molecules  # here: few recipes need RDKit to train
+
         with errors_in(Path(MOLECULES)):
             larger = with_molecules(dataset, self.texts, recipe, descriptors=recipe.model.descriptors)
         new = torch.arange(dataset.num_items, larger.num_items)
@@ -58,6 +59,8 @@ def ask_teacher(recipe: Recipe, dataset: Dataset, seed: int, tell: Callable[[str
         return None
     larger, texts = dataset, list[str]()
     if section.recombined:
+        from deepergcn.training.forests.recombined import recombined, with_molecules
+
         tell(f"teacher   recombining {len(dataset.split['train']):,} molecules to {section.recombined:,} new ones")
         texts = recombined(dataset, section.recombined, seed)
         larger = with_molecules(dataset, texts, recipe, descriptors=True)
