@@ -14,7 +14,7 @@ from deepergcn.runs.dataset import load_data
 from deepergcn.runs.run import Run
 from deepergcn.training.forests import fit, taught
 from deepergcn.training.forests import recombined as new_molecules
-from deepergcn.training.forests.taught import FILE, MOLECULES, read_taught
+from deepergcn.training.forests.taught import FILE, MOLECULES, Taught, _read_molecules, read_taught, write_taught
 from deepergcn.training.train import train
 from tests.training.forests.test_fit import data
 from tests.training.small import molecule_settings, molecules, repeatable, trained_run
@@ -185,7 +185,7 @@ def test_new_molecules_have_descriptors_where_the_network_takes_them(
     [
         (lambda text: text.replace("taught_1", "taught"), "has the columns 'smiles', 'taught'; expected"),
         (lambda text: text.rsplit("\n", 2)[0] + "\n", "has 6 rows; expected 7, as teacher.recombined says"),
-        (lambda text: text.rsplit(",", 1)[0] + ",\n", "has a gap among what the teacher says"),
+        (lambda text: text.rsplit(",", 1)[0] + ",\n", "has a row without a word of the teacher"),
         (lambda _: "", "is empty"),
     ],
 )
@@ -201,6 +201,17 @@ def test_damaged_molecules_are_named(
     assert MOLECULES in str(raised.value)
     assert found in str(raised.value)
     assert "remove it and teacher.safetensors, and both are made again" in str(raised.value)
+
+
+def test_what_is_written_is_read_as_it_was(tmp_path: Path) -> None:
+    """All bits, and that nothing is said of an output."""
+    said = torch.rand(3, 2, generator=torch.Generator().manual_seed(0))
+    said[:, 1] = torch.nan
+    write_taught(tmp_path, Taught(said, ("CCO", "C=C", "c1ccccc1"), said))
+    texts, found = _read_molecules(tmp_path / MOLECULES, 3, 2)
+    assert texts == ("CCO", "C=C", "c1ccccc1")
+    assert torch.equal(found[:, 0], said[:, 0])
+    assert bool(found[:, 1].isnan().all())
 
 
 def test_a_molecule_that_cannot_be_read_is_named(

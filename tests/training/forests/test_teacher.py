@@ -107,6 +107,25 @@ def test_all_forests_speak_about_other_items(tmp_path: Path, kind: str, calibrat
     assert torch.equal(fit_teacher(other, section, 0, more=more), taught)  # their labels are not asked
 
 
+@pytest.mark.parametrize("calibrate", [False, True])
+def test_nothing_is_said_of_an_output_without_labels(tmp_path: Path, calibrate: bool) -> None:
+    """Not a half, which the network would learn where a label is missing."""
+    one = data(tmp_path, "binary")
+    nothing = torch.full_like(one.y, torch.nan)
+    dataset = one.replace(y=torch.cat((one.y, nothing), 1), task=LABELS, label_names=("a", "b"))
+    section = SECTION.model_copy(update={"calibrate": calibrate})
+    part = dataset.split["train"]
+    more = (~torch.isin(torch.arange(len(dataset)), part)).nonzero()[:, 0]
+    taught = fit_teacher(dataset, section, 0, more=more)
+    assert bool(taught[:, 1].isnan().all())
+    assert_close(taught[:, :1], fit_teacher(one, section, 0, more=more), rtol=1e-5, atol=1e-6)
+    assert "rocauc 0." in summary(dataset, section, taught) or "rocauc 1." in summary(dataset, section, taught)
+    alone = torch.cat((one.y, nothing.index_fill(0, part[0], 1.0)), 1)  # one label, which its own forest has not seen
+    few = fit_teacher(dataset.replace(y=alone), section, 0, more=more)
+    assert bool(few[part[0], 1].isnan())
+    assert bool(few[more].isfinite().all())
+
+
 def test_more_folds_than_molecules_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"teacher\.folds is 30; expected at most the \d items of the train part"):
         fit_teacher(data(tmp_path, "binary"), SECTION.model_copy(update={"folds": 30}), 0)

@@ -6,11 +6,11 @@ import torch
 from rdkit import Chem, rdBase
 from torch import Tensor
 
-from deepergcn.categories import ATOM_SIZES, BOND_SIZES
+from deepergcn.categories import ATOM_SIZES
 from deepergcn.data.dataset import Dataset
 from deepergcn.data.molecules.descriptor_names import KINDS
 from deepergcn.data.molecules.descriptors import molecule_descriptors
-from deepergcn.data.molecules.graph_smiles import graph_molecule
+from deepergcn.data.molecules.graph_smiles import graph_molecule, has_molecules
 from deepergcn.data.molecules.parse import parse_molecules
 from deepergcn.data.molecules.read import molecule_dataset
 from deepergcn.data.molecules.recombine import recombine
@@ -28,12 +28,7 @@ _BYTES = 8_192
 
 def check_recombined(dataset: Dataset, recipe: Recipe) -> None:
     """Check that new molecules can be made of those of a dataset, and described as they are."""
-    if not (
-        dataset.task.level == "graph"
-        and dataset.symmetric
-        and dataset.x_categories == ATOM_SIZES
-        and dataset.edge_categories == BOND_SIZES
-    ):
+    if not (has_molecules(dataset) and dataset.symmetric and dataset.x_categories == ATOM_SIZES):
         raise InputError(
             f"teacher.recombined: {dataset.name} has no molecules with the features of atoms and bonds that this "
             "version makes; expected such a dataset, and model.edge_encoder other than none"

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,7 +80,7 @@ def write_taught(folder: Path, taught: Taught) -> None:
         lines = csv.writer(written, lineterminator="\n")
         lines.writerow(("smiles", *_columns(taught.said.shape[1])))
         for text, numbers in zip(taught.texts, taught.said_of_new.tolist(), strict=True):
-            lines.writerow((text, *(f"{number:.9g}" for number in numbers)))
+            lines.writerow((text, *("" if math.isnan(number) else f"{number:.9g}" for number in numbers)))
         write_text(folder / MOLECULES, written.getvalue())
     write_tensors(folder / FILE, {"taught": taught.said}, {})
 
@@ -93,7 +94,8 @@ def read_taught(folder: Path, recipe: Recipe, dataset: Dataset) -> Taught:
         raise InputError(f"{path}: cannot be read; remove it, and it is made again ({error})") from error
     shape = dataset.num_items, dataset.task.outputs
     train = dataset.split["train"]
-    if said.shape != shape or said.dtype != torch.float32 or not bool(said[train].isfinite().all()):
+    is_finite = not bool(said.isinf().any())
+    if said.shape != shape or said.dtype != torch.float32 or not is_finite or bool(said[train].isnan().all()):
         raise InputError(
             f"{path}: is {said.dtype} {list(said.shape)}; expected float32 {list(shape)}, with numbers for the "
             "train part; remove it, and it is made again"
@@ -112,8 +114,8 @@ def _read_molecules(path: Path, count: int, outputs: int) -> tuple[tuple[str, ..
             raise InputError(f"{path}: has {len(table)} rows; expected {count}, as teacher.recombined says")
         texts = tuple(table.text("smiles").to_pylist())
         numbers = torch.stack([torch.from_numpy(table.numbers(name)) for name in _columns(outputs)], 1).float()
-        if not bool(numbers.isfinite().all()):
-            raise InputError(f"{path}: has a gap among what the teacher says; expected a number in every row")
+        if bool(numbers.isnan().all(1).any()):
+            raise InputError(f"{path}: has a row without a word of the teacher; expected a number in every row")
     except InputError as error:
         raise InputError(f"{error}; remove it and {FILE}, and both are made again") from error
     return texts, numbers
